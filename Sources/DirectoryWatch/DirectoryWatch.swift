@@ -3,15 +3,15 @@ public import LinuxKernel
 public import SystemMonitor
 import SystemPackage
 
-/// Watches directory trees, each with all that is in it, on one inotify(7) instance, and tells what changed there.
+/// Watches directory trees recursively on one inotify(7) instance, and reports their changes.
 ///
-/// Events are hints; the directory is the truth. A directory is watched, then listed, then what was found is told, each
-/// file once. Whatever events miss (overflow, moved trees, lost watches, directories for which no watch was left) is
-/// found by comparing the tree with what is known, which yields exactly the differences. Symbolic links are not followed.
+/// Events are hints; the directory is the truth. A directory is watched, then listed, then its entries are reported, each
+/// file once. Changes that events miss (overflow, moved trees, lost watches, directories for which no watch was left) are
+/// found by comparing the tree with the last reports, which yields exactly the differences. Symbolic links are not followed.
 ///
 /// Every call is made on `queue`, except ``snapshot()``. File work is done on the roots' queues, of which a hung one
-/// holds up neither `queue` nor the others. It stands on monitors and has their lifecycle: set up, activated once,
-/// invalidated once; released in any of these states but active.
+/// delays neither `queue` nor the others. Its lifecycle is that of a monitor: set up, activated once, invalidated once;
+/// released in any of these states but active.
 public final class DirectoryWatch: Sendable {
     private let engine: WatchEngine
     /// Nil where there was no inotify instance for it: everything is polled then.
@@ -22,17 +22,17 @@ public final class DirectoryWatch: Sendable {
     private let mounts: MountMonitor?
 
     /// Sets one up; from any thread. Roots need not exist yet. Where the user's inotify instances ran out (EMFILE) it
-    /// does without events, polls, and says so in ``WatchSnapshot/need``. Throws what else `DirectoryMonitor` throws.
+    /// polls without events, and reports that in ``WatchSnapshot/need``. Throws the other errors of `DirectoryMonitor`.
     ///
-    /// - Parameter memory: What an earlier watch knew (``memory()``): what has not changed since is not told again.
-    /// - Parameter reportsChanges: Whether writes to files that are still open are told as ``WatchNotice/Kind/changed``,
-    ///   at the price of an event for each write(2).
-    /// - Parameter tick: How far apart the cheap checks are: that each root's path leads to it, that files which were made
-    ///   and not closed came to rest, and listings of what is polled. Nil if the caller calls ``tick()``, on a timer that
-    ///   wakes the process anyway.
-    /// - Parameter policy: How often is compared what events do not tell.
+    /// - Parameter memory: The ``memory()`` of an earlier watch: files that have not changed since are not reported again.
+    /// - Parameter reportsChanges: Whether writes to files that are still open are reported as ``WatchNotice/Kind/changed``,
+    ///   at the cost of an event for each write(2).
+    /// - Parameter tick: The interval of the cheap checks: that each root's path leads to it, that files which were made and
+    ///   not closed are still being written, and polls. Nil if the caller calls ``tick()``, on a timer that wakes the
+    ///   process anyway.
+    /// - Parameter policy: The intervals of polls and audits.
     /// - Parameter livenessDirectory: A directory, best on tmpfs and in none of the roots, for a cookie that is touched on
-    ///   each tick, so that ``WatchSnapshot/liveness`` says whether events arrive.
+    ///   each tick, so that ``WatchSnapshot/liveness`` shows whether events arrive.
     public init(
         label: String, queue: MonitorQueue, roots: [WatchRoot], memory: WatchMemory = WatchMemory(),
         reportsChanges: Bool = false, tick: Duration? = .seconds(5), policy: ComparePolicy = ComparePolicy(),
@@ -75,15 +75,15 @@ public final class DirectoryWatch: Sendable {
             instance: monitor?.watches, reportsChanges: reportsChanges, policy: policy, cookie: cookie)
     }
 
-    /// Sets what is called with the notices of each turn, in order, on the queue. In set up only.
+    /// Sets the handler of each turn's notices, which come in order, on the queue. In set up only.
     public func setHandler(_ handler: @escaping @Sendable ([WatchNotice]) -> Void) {
         monitor?.handle.checkConfigurable(file: #fileID, line: #line)
         engine.setHandler(handler)
     }
 
-    /// Starts. `onWatching` is called when every root is watched and its first listing has begun, or is gone: what comes
-    /// after that is told; after five seconds, those that do not answer are not waited for. `onReconciled` is called when
-    /// every root was compared for the first time, or is gone: what was there has been told.
+    /// Starts. `onWatching` is called when every root is watched and its first listing has begun, or is gone: later changes
+    /// are reported; after five seconds, those that do not answer are not waited for. `onReconciled` is called when every
+    /// root was compared for the first time, or is gone: all entries have been reported.
     public func activate(
         file: StaticString = #fileID, line: UInt = #line, onWatching: (@Sendable () -> Void)? = nil,
         onReconciled: (@Sendable ([ReconcileReport]) -> Void)? = nil
@@ -108,42 +108,42 @@ public final class DirectoryWatch: Sendable {
         timer?.activate(file: file, line: line)
     }
 
-    /// Compares a root, or all, with what is known and tells the differences, then calls `completion` with a report for
-    /// each root. A file that is being written counts as found. In the handler, too: it then begins when that returns.
+    /// Compares a root, or all, with the last reports, reports the differences, then calls `completion` with a report of each
+    /// root. A file that is being written counts as found. In the handler, too: it then begins when that returns.
     public func reconcile(
         root: String? = nil, completion: @escaping @Sendable ([ReconcileReport]) -> Void = { _ in }
     ) {
         engine.reconcile(root, completion)
     }
 
-    /// The caller took care of a file (filed it and removed it), so nothing is known of it any more. If it is still there
-    /// at the next reconciliation, it is found anew.
+    /// Forgets a file that the receiver has processed and removed. If it is still there at the next reconciliation, it is
+    /// reported as found.
     public func forget(root: String, path: BytePath) { engine.forget(root, path) }
 
-    /// The receiver took care of a file that stays where it is, in the state with this identity (nil for what is no
-    /// regular file): in the next life it is told again only if it has changed. Without effect if it was told with
+    /// Acknowledges a file that the receiver has processed with this identity, and that stays where it is; nil for what is no
+    /// regular file. After a restart it is reported again only if it has changed. Without effect if it was reported with
     /// another identity since. In the handler, too, and until the watch is released.
     public func acknowledge(root: String, path: BytePath, identity: FileIdentity?) {
         engine.acknowledge(root, path, identity)
     }
 
-    /// What the next watch is to know: all that was acknowledged and is still there, and the directories that were told;
-    /// of roots that are gone, and of those that only an earlier watch had, what was known last. Takes about a
-    /// quarter of a microsecond a file. Also after it was invalidated, until it is released.
+    /// The memory for the next watch: the acknowledged files that are still there, and the directories; of roots that are
+    /// gone, and of those that only an earlier watch had, those that were known last. Costs about a quarter of a microsecond
+    /// per file. Also after it was invalidated, until it is released.
     public func memory() -> WatchMemory { engine.memory() }
 
     /// A number that changes whenever ``memory()`` does; 0 as long as nothing has changed since the memory that it began
     /// with.
     public var memoryChanges: UInt64 { engine.memoryChanges }
 
-    /// Does what is done every few seconds; for those who have no timer of it.
+    /// Makes the checks that are made every few seconds; for a watch without a timer of its own.
     public func tick() { engine.tick(isPaced: true) }
 
-    /// Does now what is otherwise done on ticks, whether it is due or not.
+    /// Makes the checks of ticks now, whether they are due or not.
     public func checkNow() { engine.tick(isPaced: false) }
 
-    /// Ends it: no notice comes after this call, and no answer to a reconciliation under way. `completion` runs on the
-    /// queue when the kernel has let go. File work that hangs is left to itself; its result will be dropped.
+    /// Ends it: no notice comes after this call, and no answer to a reconciliation under way. `completion` runs on the queue
+    /// once the kernel has released the descriptors. The result of file work that hangs will be dropped.
     public func invalidate(
         file: StaticString = #fileID, line: UInt = #line, completion: (@Sendable () -> Void)? = nil
     ) {
@@ -163,10 +163,10 @@ public final class DirectoryWatch: Sendable {
         mounts?.invalidate(file: file, line: line, completion: ended)
     }
 
-    /// The state as of its last turn, with what is done now; any thread, asks no queue. While a turn of the watch decides
-    /// for longer than a tenth of a second, what was told last.
+    /// The state after the last turn, with the present steps; from any thread, without waiting for a queue. While a turn takes
+    /// longer than a tenth of a second, the last snapshot.
     public func snapshot() -> WatchSnapshot { engine.snapshot() }
 
-    /// What the file work of a root does now; any thread, asks no queue. Nil if there is no such root.
+    /// The present step of a root's file work; from any thread, without waiting for a queue. Nil if there is no such root.
     public func step(ofRoot id: String) -> WatchStep? { engine.step(ofRoot: id) }
 }

@@ -1,10 +1,10 @@
 import LinuxKernel
 import SystemMonitor
 
-/// What a ``WatchEngine`` knows: for its queue alone, but for snapshots, which any thread may take.
+/// The state of a ``WatchEngine``: for its queue alone, except for snapshots, which any thread may make.
 ///
 /// A lock is held while the core decides, which neither calls out nor touches a file; so a snapshot waits for one
-/// decision at most, whatever the queue is held up by, and no turn pays for snapshots that nobody takes.
+/// decision at most, whatever else the queue waits for, and turns cost nothing for snapshots that are not made.
 final class EngineState: Sendable {
     private let queue: MonitorQueue
     private let locked: Locked<WatchEngine.State>
@@ -23,8 +23,8 @@ final class EngineState: Sendable {
         return try locked.withLock(body)
     }
 
-    /// Gives `body` the state on any thread, for what tells of it; nil where a decision does not come to its end, as
-    /// nothing may wait for that which is to tell of it.
+    /// Gives `body` the state on any thread, for snapshots; nil if a decision does not end, which a snapshot must not wait
+    /// for.
     func anywhere<R>(_ body: (inout WatchEngine.State) -> sending R) -> sending R? {
         locked.withLock(waitingAtMost: Self.patience, body)
     }

@@ -2,11 +2,11 @@ import FileValues
 import LinuxKernel
 import SystemMonitor
 
-/// What is known from an earlier life, and what the next one is to know.
+/// The memory of an earlier watch, and that for the next one.
 extension WatchEngine {
-    /// Takes out of what is remembered what the root's rule leaves out now, on the root's queue: before the root is
-    /// opened there, so that its answer is here before that of the opening.
-    func leaveOutOfMemory(_ place: Int) {
+    /// Removes the entries from a root's memory that its rule excludes now. On the root's queue, before the root is opened
+    /// there, so that the result comes before that of the opening.
+    func removeExcluded(_ place: Int) {
         let root = roots[place]
         guard let memories = recalled.roots[root.id], let exclude = root.exclude else { return }
         root.queue.async { [weak self] in
@@ -23,7 +23,7 @@ extension WatchEngine {
         withCore { $0.acknowledge(place, path, identity) }
     }
 
-    /// Roots that are not watched now stay remembered.
+    /// The memory of all roots, those included that are not watched now.
     func memory() -> WatchMemory {
         var memory = recalled
         withCore { core in

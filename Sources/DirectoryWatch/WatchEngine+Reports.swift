@@ -4,24 +4,24 @@ import SystemMonitor
 import SystemPackage
 
 extension WatchEngine {
-    /// What a turn of the core has begun.
+    /// The result of the core's part of a turn.
     struct Begun {
         var output: Output
-        /// Nil where there is nothing to tell.
+        /// Nil if there are no notices.
         var handler: Handler?
     }
 
-    /// What a turn has ended.
+    /// The requests that a turn has completed.
     struct Ended {
         let watching: (@Sendable () -> Void)?
         let answers: [Ticket]
-        /// Whether to age in a moment what waits for its other half.
+        /// Whether ``TreeCore/age()`` has to be called in a moment.
         let isAging: Bool
     }
 }
 
 extension WatchEngine.State {
-    /// Ends the core's part of a turn: what it wants done now.
+    /// Ends the core's part of a turn; returns its reports and requests.
     mutating func begin() -> WatchEngine.Begun {
         let output = core.endTurn()
         if output.notices.isEmpty || handler == nil { return WatchEngine.Begun(output: output) }
@@ -29,7 +29,7 @@ extension WatchEngine.State {
         return WatchEngine.Begun(output: output, handler: handler)
     }
 
-    /// Ends the turn; nil where nothing more follows from it, as is usual.
+    /// Ends the turn; nil if it completes nothing, as is usual.
     mutating func end(_ output: Output, _ settings: [WatchRoot]) -> WatchEngine.Ended? {
         isDelivering = false
         noteOverflows()
@@ -42,7 +42,7 @@ extension WatchEngine.State {
         return WatchEngine.Ended(watching: isWatching ? onWatching : nil, answers: answers, isAging: isAging)
     }
 
-    /// Notes the outcome of a reconciliation, and returns whose waiting is over.
+    /// Notes the result of a reconciliation, and returns the tickets that are complete.
     private mutating func answer(_ root: Int, _ outcome: Reconciliation, _ id: String) -> [WatchEngine.Ticket] {
         let report = ReconcileReport(
             root: id, isComplete: core.state.roots[root].isLive, found: outcome.counts.found,
@@ -63,7 +63,7 @@ extension WatchEngine.State {
 }
 
 extension WatchEngine.State {
-    /// What inotify(7) lacks here; nil if nothing.
+    /// The resource of inotify(7) that is missing here; nil if none is.
     func need(_ limits: InotifyLimits) -> WatchNeed? {
         core.shortage.map { shortage in
             shortage.isOfInstances
@@ -74,7 +74,7 @@ extension WatchEngine.State {
         }
     }
 
-    /// The state to be reported; the steps are for others to say.
+    /// The state, without the present steps.
     func snapshot(label: String, _ settings: [WatchRoot], isAskedForLife: Bool) -> WatchSnapshot {
         let need = need(limits ?? InotifyLimits())
         let limit = need.flatMap { $0.resource == .watches ? $0.limit?.value : nil }
@@ -102,7 +102,7 @@ extension WatchEngine.State {
             firstUnreadable: core.state.tree.firstUnreadable(of: root).map {
                 UnreadableDirectory(path: $0.path, reason: Errno(rawValue: $0.failure))
             }, knownFiles: tree.files, unfinishedFiles: tree.unfinishedFiles, notices: state.counts.notices,
-            waitingLooks: state.waitingLookups, surveys: state.surveys, lastReconciliation: reports[root], step: step)
+            waitingLookups: state.waitingLookups, surveys: state.surveys, lastReconciliation: reports[root], step: step)
     }
 }
 

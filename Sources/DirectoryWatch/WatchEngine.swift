@@ -4,8 +4,8 @@ import Glibc
 import LinuxKernel
 import SystemMonitor
 
-/// Runs the core on its queue: gives it events and results, carries its requests to the roots' workers, its notices to
-/// the handler. Everything is on `queue` unless it says otherwise.
+/// Runs the core on its queue: passes events and results to it, its requests to the roots' workers, and its notices to the
+/// handler. Everything is on `queue` unless documented otherwise.
 final class WatchEngine: Sendable {
     typealias Handler = @Sendable ([WatchNotice]) -> Void
 
@@ -17,24 +17,24 @@ final class WatchEngine: Sendable {
         var onWatching: (@Sendable () -> Void)?
         var reports: [ReconcileReport?]
         var started: [UInt64]
-        /// As last read; nil while nothing was refused.
+        /// As last read; nil while no watch was refused.
         var limits: InotifyLimits?
-        var life = Life()
+        var cookie = CookieState()
         var isAging = false
         var pacer = Pacer()
         var shouldGather = false
-        /// Who receives the records of watches that are not of trees.
-        var outsiders: [Int32: @Sendable (EventRecord) -> Void] = [:]
-        /// What the roots' workers found, until the events before it have been applied.
+        /// The handlers of watches that are not of trees.
+        var foreignHandlers: [Int32: @Sendable (EventRecord) -> Void] = [:]
+        /// The results of the roots' workers that wait for the events before them to be applied.
         var results = HeldResults<(root: Int, epoch: UInt32, result: WorkResult)>()
-        /// Whether the handler is being called: what it asks for comes after it, so that it is never called inside itself.
+        /// Whether the handler is being called: its requests are carried out afterwards, so that it is never called inside itself.
         var isDelivering = false
-        /// Whether what was seen in a turn is being applied: what is to be looked up after that waits for its turn.
-        var isApplyingSeen = false
+        /// Whether results of this turn are being applied: the lookups that follow from them wait for the next one.
+        var isApplyingResults = false
         var hasEnded = false
     }
 
-    /// Somebody who waits for reconciliations.
+    /// A request for reconciliations of some roots.
     struct Ticket {
         var missing: Int
         var reports: [ReconcileReport] = []
@@ -45,12 +45,12 @@ final class WatchEngine: Sendable {
     let queue: MonitorQueue
     let roots: [WatchRoot]
     private let workers: [RootWorker]
-    /// What it was given to begin with.
+    /// The memory that it was given.
     let recalled: WatchMemory
     private let backend: any WatchBackend
     let cookie: LivenessCookie?
     let state: EngineState
-    /// For when no other can be made.
+    /// Returned when no other can be made.
     private let lastSnapshot: Locked<WatchSnapshot>
     private let step: Locked<WatchStep>
 
@@ -79,9 +79,9 @@ final class WatchEngine: Sendable {
         self.state = EngineState(state, queue: queue)
     }
 
-    /// So many entries compared leave a heap behind that is worth a look for what is free in it.
+    /// A comparison of so many entries leaves enough free memory in the heap to give it back to the kernel.
     private static let large = 8192
-    /// Until all of it is free.
+    /// The delay until all of it is free.
     private static let untilFree = Duration.milliseconds(250)
 
     /// How many directories all roots together may keep open for the length of a burst.
@@ -90,7 +90,7 @@ final class WatchEngine: Sendable {
     /// The state after the last turn of the core, with the steps as they are now; any thread. Made when it is asked for:
     /// a turn that is short is not to pay for it.
     func snapshot() -> WatchSnapshot {
-        // Read while something is lacking: it may have been raised meanwhile.
+        // Read again while one is too low: it may have been raised meanwhile.
         let isLacking = state.anywhere { $0.limits == nil && $0.core.shortage != nil } ?? false
         let read = isLacking ? InotifyLimits.current() : nil
         let (roots, label, cookie) = (self.roots, self.label, self.cookie)
@@ -108,19 +108,19 @@ final class WatchEngine: Sendable {
             watches: snapshot.watches, need: snapshot.need, liveness: snapshot.liveness, step: step.withLock { $0 })
     }
 
-    /// What a root's file work does now; any thread. Nil if there is no such root.
+    /// The present step of a root's file work; any thread. Nil if there is no such root.
     func step(ofRoot id: String) -> WatchStep? { roots.firstIndex { $0.id == id }.map { workers[$0].step } }
 
     func setHandler(_ handler: @escaping Handler) { state.onQueue { $0.handler = handler } }
 
-    /// How long roots that do not answer may hold up whoever waits for the watch to begin.
+    /// How long the beginning of the watch waits for roots that do not answer.
     private static let patience = Duration.seconds(5)
 
     func start(
         onWatching: (@Sendable () -> Void)?, onReconciled: (@Sendable ([ReconcileReport]) -> Void)?
     ) {
         state.onQueue { $0.onWatching = onWatching }
-        for place in roots.indices { leaveOutOfMemory(place) }
+        for place in roots.indices { removeExcluded(place) }
         let ticket = onReconciled.map { addTicket(Array(roots.indices), $0) }
         turnCore("starting") { $0.start(ticket: ticket) }
         queue.after(Self.patience) { [weak self] in self?.beginWithoutTheRest() }
@@ -137,8 +137,8 @@ final class WatchEngine: Sendable {
     func end() {
         let dropped = state.onQueue { state in
             state.hasEnded = true
-            defer { (state.handler, state.onWatching, state.tickets, state.outsiders) = (nil, nil, [:], [:]) }
-            return (state.handler, state.onWatching, state.tickets, state.outsiders)
+            defer { (state.handler, state.onWatching, state.tickets, state.foreignHandlers) = (nil, nil, [:], [:]) }
+            return (state.handler, state.onWatching, state.tickets, state.foreignHandlers)
         }
         withExtendedLifetime(dropped) {}
         cookie?.end()
@@ -163,7 +163,7 @@ final class WatchEngine: Sendable {
 
     var hasEnded: Bool { state.onQueue { $0.hasEnded } }
 
-    /// Gives `body` the core, for what makes no notices.
+    /// Gives `body` the core, for operations without notices.
     func withCore<R>(_ body: (inout TreeCore) -> R) -> R { state.onQueue { body(&$0.core) } }
 
     func tick(isPaced: Bool) {
@@ -174,11 +174,11 @@ final class WatchEngine: Sendable {
         touchCookie()
     }
 
-    /// Gives the records of a watch that somebody else made on the same instance to `handler`, on the queue, until its
-    /// last record, `ignored`, or ``stopListening(to:)``. What came before this call is lost.
+    /// Gives the records of a watch that is not of a tree to `handler`, on the queue, until its last record, `ignored`, or
+    /// ``stopListening(to:)``. Records before this call are lost.
     func listen(to watch: Int32, _ handler: @escaping @Sendable (EventRecord) -> Void) {
         state.onQueue { state in
-            state.outsiders[watch] = handler
+            state.foreignHandlers[watch] = handler
             state.core.setForeign(watch, true)
         }
     }
@@ -186,7 +186,7 @@ final class WatchEngine: Sendable {
     func stopListening(to watch: Int32) {
         let dropped = state.onQueue { state in
             state.core.setForeign(watch, false)
-            return state.outsiders.removeValue(forKey: watch)
+            return state.foreignHandlers.removeValue(forKey: watch)
         }
         withExtendedLifetime(dropped) {}
     }
@@ -233,11 +233,11 @@ final class WatchEngine: Sendable {
     /// The same for turns that need nothing but the core.
     private func turnCore(_ name: String, _ body: (inout TreeCore) -> Void) { turn(name) { body(&$0.core) } }
 
-    /// One turn of the core, and what follows from it. Nothing is called while the box is open, so handlers may come
-    /// back.
+    /// One turn of the core, with its reports and requests. No handler is called while the state is locked, so handlers may
+    /// call the watch.
     ///
-    /// Between an event and its notice nothing is done that can be done later, or when it is asked for: after a pause all
-    /// of this is out of the processor's caches, and each thing more that is touched is waited for.
+    /// Between an event and its notice nothing is done that can be done later, or on request: after a pause nothing of this
+    /// is in the processor's caches, and each access costs time.
     private func turn(_ name: String, _ body: (inout State) -> Void) {
         let began = monotonicNanoseconds()
         step.withLock { $0 = WatchStep(name: name, since: began) }
@@ -248,29 +248,29 @@ final class WatchEngine: Sendable {
             return state.begin()
         }
         if let begun {
-            var seen: [(root: Int, epoch: UInt32, result: WorkResult)] = []
+            var results: [(root: Int, epoch: UInt32, result: WorkResult)] = []
             for (root, epoch, request) in begun.output.work {
                 if let result = lookUpNow(root, epoch, request) {
-                    seen.append((root, epoch, result))
+                    results.append((root, epoch, result))
                 } else {
                     submit(root, epoch, request)
                 }
             }
             finish(begun)
-            if !seen.isEmpty {
-                state.onQueue { $0.isApplyingSeen = true }
-                for (root, epoch, result) in seen { receive(root, epoch, result) }
-                state.onQueue { $0.isApplyingSeen = false }
+            if !results.isEmpty {
+                state.onQueue { $0.isApplyingResults = true }
+                for (root, epoch, result) in results { receive(root, epoch, result) }
+                state.onQueue { $0.isApplyingResults = false }
             }
         }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
     }
 
-    /// Reports what a turn found, and what it ended.
+    /// Delivers the notices of a turn, and completes the requests that it has ended.
     private func finish(_ begun: Begun) {
         begun.handler?(begun.output.notices)
         for record in begun.output.foreign {
-            let listener = state.onQueue { $0.outsiders[record.watch] }
+            let listener = state.onQueue { $0.foreignHandlers[record.watch] }
             if record.mask.contains(.ignored) { stopListening(to: record.watch) }
             listener?(record)
         }
@@ -292,11 +292,11 @@ final class WatchEngine: Sendable {
         }
     }
 
-    /// What a lookup saw, where the root's queue is this one and no findings of a survey are on their way, which would be
-    /// overtaken.
+    /// Makes a lookup without a change of queue. Nil if the root has a queue of its own, or findings of a survey are on their
+    /// way, which must be applied first.
     private func lookUpNow(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) -> WorkResult? {
         guard roots[root].queue === queue, case .lookUp(let lookup) = request,
-            state.onQueue({ !$0.isApplyingSeen && $0.core.state.roots[root].surveys == 0 })
+            state.onQueue({ !$0.isApplyingResults && $0.core.state.roots[root].surveys == 0 })
         else { return nil }
         return workers[root].lookUpNow(lookup, epoch: epoch)
     }
@@ -307,7 +307,7 @@ final class WatchEngine: Sendable {
         if due != nil { turnCore("results") { $0.apply(result, root: root, epoch: epoch) } }
     }
 
-    /// How long the second half of a rename is waited for, at least; at most twice that.
+    /// How long a rename waits for its second half, at least; at most twice that.
     private static let pairing = Duration.milliseconds(25)
 
     private func ageLater() {

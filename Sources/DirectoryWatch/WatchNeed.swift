@@ -1,27 +1,27 @@
 public import LinuxKernel
 
-/// What inotify(7) lacks so that every directory is watched, and what is to be set so that it suffices.
+/// The resource of inotify(7) that is missing for watching every directory, and the setting that provides it.
 public struct WatchNeed: Hashable, Sendable {
-    /// What there is too little of.
+    /// A resource with a limit.
     public enum Resource: Hashable, Sendable {
         /// One for each directory.
         case watches
-        /// One for each program that watches; without it nothing is.
+        /// One for each program that watches; without it, nothing is watched.
         case instances
     }
 
-    /// What there is too little of.
+    /// The resource that is missing.
     public let resource: Resource
     /// The limit that was reached, where it can be read. All processes of the user share it.
     public let limit: InotifyLimits.Limit?
-    /// How much of it there is here, and is missing.
+    /// How many are used here, and how many are missing.
     public let used: Int
     /// See ``used``.
     public let missing: Int
     /// Directories that are polled for it, of all roots.
     public let polled: Int
 
-    /// What is missing, where `used` are there.
+    /// So many are missing where `used` are used.
     public init(_ resource: Resource, limit: InotifyLimits.Limit?, used: Int, missing: Int, polled: Int) {
         self.resource = resource
         self.limit = limit
@@ -30,10 +30,10 @@ public struct WatchNeed: Hashable, Sendable {
         self.polled = polled
     }
 
-    /// What the limit has to be at least. It is used up, whoever has it.
+    /// The lowest limit that suffices: the present one is used up.
     public var needed: Int { max(limit?.value ?? 0, used) + missing }
 
-    /// What to set: the next power of two, so that a tree that grows does not need the next one tomorrow.
+    /// The limit to set: the next power of two, so that a growing tree does not soon need another.
     public var advised: Int {
         var power = resource == .watches ? 8_192 : 128
         while power < needed, power < 1 << 30 { power *= 2 }

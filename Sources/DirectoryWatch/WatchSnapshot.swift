@@ -5,7 +5,7 @@ public import SystemPackage
 public enum WatchVerdict: Hashable, Sendable {
     /// It is being opened.
     case starting
-    /// The kernel tells of every directory.
+    /// Every directory has a watch.
     case live
     /// The watches did not suffice (`fs.inotify.max_user_watches` is `limit`, where it can be read): so many directories
     /// are watched, so many listed again and again.
@@ -13,11 +13,11 @@ public enum WatchVerdict: Hashable, Sendable {
     /// Every directory is listed again and again; with the file system's name where that is why: changes there are made
     /// elsewhere and raise no event here.
     case polled(fileSystem: String?)
-    /// Its path does not lead to it; since ``RootSnapshot/since``.
+    /// Its path does not lead to it, since ``RootSnapshot/since``.
     case gone(WatchNotice.Loss)
 }
 
-/// What comparing a root with what was known found.
+/// The result of comparing a root with the last reports.
 public struct ReconcileReport: Hashable, Sendable {
     /// The root's identifier.
     public let root: String
@@ -39,7 +39,7 @@ public struct ReconcileReport: Hashable, Sendable {
     public let ended: FileTime
 }
 
-/// What a worker or the engine does, and since when on CLOCK_MONOTONIC in nanoseconds.
+/// The present step of a worker or the engine, and when it began, on CLOCK_MONOTONIC in nanoseconds.
 public struct WatchStep: Hashable, Sendable {
     /// `idle`, or the step and its path.
     public let name: String
@@ -47,7 +47,7 @@ public struct WatchStep: Hashable, Sendable {
     public let since: UInt64
 }
 
-/// When something is compared that no event tells; moments are nanoseconds of CLOCK_MONOTONIC.
+/// The interval of polls or audits; times are nanoseconds of CLOCK_MONOTONIC.
 public struct PaceReport: Hashable, Sendable {
     /// From the beginning of one comparison to the next, in nanoseconds.
     public let interval: UInt64
@@ -66,13 +66,13 @@ public struct PaceReport: Hashable, Sendable {
     }
 }
 
-/// What comparisons of a live root have found that no event had told.
+/// The changes that audits of a live root found and events had missed.
 public struct AuditReport: Hashable, Sendable {
-    /// Comparisons that say something: neither the root's first, nor one with an overflow.
+    /// Audits: all comparisons but a root's first and those with an overflow.
     public let count: Int
-    /// What all of them found.
+    /// The changes that all of them found.
     public let missed: Int
-    /// What the last one found.
+    /// The changes that the last one found.
     public let lastMissed: Int
     /// When the next one comes by itself; nil if none does.
     public let pace: PaceReport?
@@ -102,13 +102,13 @@ public struct RootSnapshot: Hashable, Sendable {
     public let polled: Int
     /// When they are; nil if there are none, nor unreadable ones.
     public let polling: PaceReport?
-    /// What events missed.
+    /// The changes that events missed.
     public let audit: AuditReport
     /// When it began to be live, or was lost, on CLOCK_MONOTONIC in nanoseconds; 0 while it is being opened.
     public let since: UInt64
     /// Directories that can't be listed. They are tried again at the pace of ``polling``.
     public let unreadable: Int
-    /// One of them, and why the last one could not be.
+    /// One of them, and the error of the last one.
     public let firstUnreadable: UnreadableDirectory?
     /// Entries known that are no directories.
     public let knownFiles: Int
@@ -116,17 +116,17 @@ public struct RootSnapshot: Hashable, Sendable {
     public let unfinishedFiles: Int
     /// Notices given.
     public let notices: Int
-    /// Names that wait to be looked at.
-    public let waitingLooks: Int
+    /// Names that wait to be looked up.
+    public let waitingLookups: Int
     /// Surveys under way.
     public let surveys: Int
     /// The last reconciliation, if there was one.
     public let lastReconciliation: ReconcileReport?
-    /// What its queue does now.
+    /// The present step of its queue.
     public internal(set) var step: WatchStep
 }
 
-/// The state of a ``DirectoryWatch``, as of its last turn; reading it asks no queue.
+/// The state of a ``DirectoryWatch`` after its last turn; made without waiting for a queue.
 public struct WatchSnapshot: Hashable, Sendable {
     /// Its label.
     public let label: String
@@ -136,14 +136,14 @@ public struct WatchSnapshot: Hashable, Sendable {
     public let events: Int
     /// Times that the kernel's queue overflowed.
     public let overflows: Int
-    /// Records of watches that nobody knew any more.
+    /// Records of watches that no directory had any more.
     public let strayEvents: Int
     /// Watch descriptors in use.
     public let watches: Int
-    /// What keeps directories from being watched; nil if nothing does.
+    /// The resource that is missing for watching every directory; nil if none is.
     public let need: WatchNeed?
-    /// Whether events arrive; nil if nobody asks.
+    /// Whether events arrive; nil without a cookie.
     public let liveness: LivenessReport?
-    /// What the engine does now.
+    /// The present step of the engine.
     public let step: WatchStep
 }

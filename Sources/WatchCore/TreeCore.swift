@@ -143,8 +143,8 @@ extension TreeCore {
         }
     }
 
-    /// Checks all roots, every few seconds, and compares what no event reports as far as it is due; everything is due if
-    /// `isPaced` is false. `hasQueuedRecords` if the kernel's queue is not empty.
+    /// Checks all roots, every few seconds, and begins the polls and audits that are due; every poll is due if `isPaced` is
+    /// false. `hasQueuedRecords` if the kernel's queue is not empty.
     package mutating func tick(isPaced: Bool, hasQueuedRecords: Bool = false) {
         for root in state.roots.indices {
             if state.roots[root].isLive {

@@ -36,7 +36,7 @@ package struct EventFormat: Sendable {
         self.isEscaped = isEscaped
     }
 
-    /// What happened, in one of two vocabularies.
+    /// The name of an event, in one of two vocabularies.
     private enum Words {
         case record(InotifyMask)
         case notice(StaticString)

@@ -14,7 +14,7 @@ final class KnownFiles: Sendable {
     /// Why that cannot be used.
     let defect: String?
     private let file: WatchMemoryFile
-    /// The roots' paths without links: what they are called in the file, wherever the next run is started.
+    /// The roots' paths without links: their identifiers in the file, in whichever directory the next run is started.
     private let roots: [String]
     /// Where files are written that wait for the disk.
     private let writing = MonitorQueue(label: "photoinbox.state")
@@ -26,7 +26,7 @@ final class KnownFiles: Sendable {
     /// Reads the file; a damaged one counts as "everything has changed". Throws if it cannot be written either: that would
     /// be reported only at the end otherwise, when nothing could be kept any more.
     ///
-    /// - Parameter roots: What is watched; the identifiers of the roots are their places here.
+    /// - Parameter roots: The watched directories, whose indices are the identifiers of the roots.
     init(at path: BytePath, roots: [BytePath]) throws(CommandFailure) {
         file = WatchMemoryFile(path)
         do throws(SystemCallError) {
@@ -53,7 +53,7 @@ final class KnownFiles: Sendable {
         }
     }
 
-    /// Whether an earlier run has compared this root, so that what is found there at the start has come since.
+    /// Whether an earlier run has compared this root, so that files that are found at the start are new.
     func knows(_ root: String) -> Bool { defect != nil || memory.rootIdentifiers.contains(root) }
 
     /// Records that the reader has these, so that the next run does not report them. `queue` is the watch's.

@@ -7,7 +7,7 @@ import SystemMonitor
 
 /// Reports the notices of DirectoryWatch: finished files, and other requested kinds.
 final class NoticeSource: EventSource {
-    /// Which notices are reported, and how their names are judged. A value.
+    /// Which notices are reported. A value.
     struct Selection: Sendable {
         var kinds: NoticeKinds
         /// Also files that existed at the start.
@@ -39,7 +39,7 @@ final class NoticeSource: EventSource {
     private let watch: DirectoryWatch
     private let selection: Selection
     private let filter: PathFilter
-    /// What stands before relative paths, with a slash at its end; by root, whose identifier is its place.
+    /// The directory before relative paths, with a slash at its end; by root, whose identifier is its index.
     private let prefixes: [[UInt8]]
     private let isReconciled: QueueBound<Bool>
     private let hasRemarkedOnLimit: QueueBound<Bool>
@@ -54,7 +54,7 @@ final class NoticeSource: EventSource {
         self.selection = selection
         self.filter = filter
         prefixes = roots.map(\.printedAsDirectory.bytes)
-        // Sooner by two changes of threads; but a server that hangs must not keep a watch from its end.
+        // Saves two changes of threads; but a server that hangs must not keep a watch from ending.
         let sharesQueue = roots.count == 1 && Self.isLocal(roots[0])
         let watched = roots.enumerated().map { index, root in
             WatchRoot(
@@ -97,7 +97,7 @@ final class NoticeSource: EventSource {
         var remarks: [(text: String, isIncomplete: Bool)] = []
         var done = notices.count
         session.report { report in
-            // The path that is being written, in room that is used again for each.
+            // The buffer for paths, used again for each.
             var path: [UInt8] = []
             swap(&path, &report.path)
             defer { swap(&path, &report.path) }
@@ -115,8 +115,8 @@ final class NoticeSource: EventSource {
         if notices.contains(where: { $0.kind == .directoryAppeared }) { remarkOnLimit() }
     }
 
-    /// Says once that there are directories for which the kernel has no watch: they are listed again and again, so that
-    /// what comes and goes in between is missed.
+    /// Remarks once that there are directories for which the kernel has no watch: they are polled, and files that are made
+    /// and deleted between two listings are missed.
     private func remarkOnLimit() {
         guard isReconciled.onQueue({ $0 }), !hasRemarkedOnLimit.onQueue({ $0 }), let need = watch.snapshot().need,
             need.resource == .watches
@@ -148,7 +148,7 @@ final class NoticeSource: EventSource {
         prefixes.count == 1 ? prefixes[0] : Int(root).map { prefixes[$0] } ?? []
     }
 
-    /// Whether the first listing found something that nothing has happened to since the start.
+    /// Whether the first listing found an entry that has not changed since the start.
     private static func wasThere(_ notice: WatchNotice, before start: FileTime) -> Bool {
         switch notice.kind {
         case .finished(.found): notice.identity.map { $0.changed < start } ?? true
@@ -157,7 +157,7 @@ final class NoticeSource: EventSource {
         }
     }
 
-    /// As it is written in remarks: without a slash at the end.
+    /// Its path in remarks: without a slash at the end.
     private func displayed(_ notice: WatchNotice) -> BytePath {
         let path = BytePath(prefix(of: notice.root) + notice.path.bytes)
         return path.bytes.count > 1 && path.bytes.last == UInt8(ascii: "/") ? BytePath(path.bytes.dropLast()) : path

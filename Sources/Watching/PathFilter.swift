@@ -37,7 +37,7 @@ package struct PathFilter: Sendable {
         return !included.contains { $0.matches(path) } && !includedGlobs.contains { $0.matches(relative) }
     }
 
-    /// Whether nothing can be reported of what is below the directory at `path`, which ends with a slash: it then costs no
+    /// Whether nothing below the directory at `path`, which ends with a slash, can be reported: it then costs no
     /// watch.
     func prunes(_ path: BytePath, root: Int) -> Bool {
         if !excludedTrees.isEmpty, excludedTrees.contains(BytePath(path.bytes.dropLast())) { return true }

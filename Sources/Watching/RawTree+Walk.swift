@@ -23,9 +23,9 @@ extension RawTree {
         let name: BytePath
     }
 
-    /// Watches a directory and all below it, each before it is listed. Not recursive, since trees may be deep. What is
-    /// in directories that were not watched before is reported, if `reportsNew`. If it is new, what is left out by its name is
-    /// left out with all that is in it.
+    /// Watches a directory and all below it, each before it is listed. Not recursive, since trees may be deep. The entries of
+    /// directories that were not watched before are reported, if `reportsNew`. If it is new, a directory that is excluded by
+    /// its name is skipped with all that is in it.
     mutating func walk(_ top: Directory, reportsNew: Bool, isNew: Bool = false, _ report: inout WatchReport) {
         var pending = [Pending(directory: top, parent: nil, name: "")]
         var watched: [Int32] = []
@@ -56,7 +56,7 @@ extension RawTree {
         remarkOnLimit()
     }
 
-    /// Nil where the kernel has no watch left: what is below is looked at all the same, to know how many are missing.
+    /// Nil if the kernel has no watch left: the directories below are listed all the same, to count how many are missing.
     private mutating func watch(_ directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Int32? {
         do { return try instance.addWatch(directory: directory, askedWhileListing) } catch {
             guard error.code == .noSpace else { throw error }
@@ -80,7 +80,7 @@ extension RawTree {
         _ listed: Pending, _ opened: Opened, isNew: Bool, _ pending: inout [Pending],
         _ body: (DirectoryEntry, Directory) -> Void
     ) throws(SystemCallError) {
-        // So many are held open at most, by each directory on the way down; what is deeper is opened from its root.
+        // So many directories of a path are open at most; deeper ones are opened from their root.
         let parent = opened.depth > 100 ? nil : opened
         try reader.read(opened.descriptor) { entry in
             if entry.kind == .directory || entry.kind == .unknown {
@@ -93,7 +93,7 @@ extension RawTree {
         }
     }
 
-    /// Opens a directory for listing, with no link followed below its root. What is on the way is opened as a place
+    /// Opens a directory for listing, with no link followed below its root. The directories of its path are opened as places
     /// alone (O_PATH), which causes no event.
     private func open(_ next: Pending) throws(SystemCallError) -> OwnedDescriptor {
         if let parent = next.parent { return try parent.descriptor.openBeneath(next.name, [.read, .directory]) }
@@ -107,7 +107,7 @@ extension RawTree {
 
     private mutating func remark(on error: SystemCallError, _ directory: Directory) {
         switch error.code {
-        // It is gone again, or something else lies there: its own records report that.
+        // It is gone again, or is something else: its own records report that.
         case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: return
         default: remarks.append("cannot watch \(BytePath(directory.printed)) (\(error.code))")
         }

@@ -1,7 +1,7 @@
 import FileValues
 import LinuxKernel
 
-/// Which watch belongs to which directory, and what the kernel's records mean for that.
+/// The directory of each watch, updated by the kernel's records.
 struct RawTree {
     let instance: InotifyInstance
     let roots: [RawRoot]
@@ -45,7 +45,7 @@ struct RawTree {
     let reader = DirectoryReader()
     /// Directories of the walk that exceeded the watch limit.
     var unwatched = 0
-    /// Remarks on what could not be watched.
+    /// Remarks on directories that could not be watched.
     var remarks: [String] = []
     /// Nothing is reported any more.
     var isStopped = false
@@ -104,7 +104,7 @@ struct RawTree {
     /// Begins a batch of so many bytes of records.
     mutating func beginBatch(bytes: Int) { bytesOfBatch = bytes }
 
-    /// Whether a directory has left, so that the next records say where to.
+    /// Whether a directory was moved away, so that the next records show where to.
     var isSomethingLeaving: Bool { !leaving.isEmpty }
 
     /// Ends a batch. Of the directories that left, those that did so before it came nowhere and are out of the tree:
@@ -181,7 +181,7 @@ struct RawTree {
         return isKnown
     }
 
-    // MARK: What is asked of the kernel
+    // MARK: Requests to the kernel
 
     private static let reading: InotifyMask = [.opened, .accessed, .closedAfterReading]
 
@@ -190,7 +190,7 @@ struct RawTree {
         wanted.intersection(RecordNames.everything).union([.created, .movedFrom, .movedTo, .onlyDirectory])
     }
 
-    /// The same without what our own listing would give rise to.
+    /// The same without the events of our own listings.
     var askedWhileListing: InotifyMask { asked.subtracting(Self.reading) }
 
     var asksForReading: Bool { !asked.isDisjoint(with: Self.reading) }

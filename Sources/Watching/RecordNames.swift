@@ -30,7 +30,7 @@ enum RecordNames {
         }
     }
 
-    /// What a word after `-e` asks for, in any case; nil for a word that inotifywait does not have.
+    /// The events of a word after `-e`, in upper or lower case; nil for a word that inotifywait does not have.
     static func mask(_ word: String) -> InotifyMask? { asked[word.lowercased()] }
 
     private static let asked: [String: InotifyMask] = [

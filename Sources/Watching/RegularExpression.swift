@@ -5,11 +5,11 @@ import LinuxKernel
 /// A POSIX extended regular expression over bytes: regcomp(3), regexec(3). This program stays in the C locale, as
 /// inotifywait(1) does, so a byte is a character. Usable from any thread.
 package final class RegularExpression: Sendable {
-    /// What regerror(3) says of a wrong one.
+    /// The message of regerror(3) for an invalid one.
     package struct Mistake: Error { package let message: String }
 
     private let compiled: Locked<regex_t>
-    /// Whether it holds no operator that looks at what follows a match, `$` left out.
+    /// Whether it has no operator that depends on the text after a match, except `$`.
     private let endsWhereItMatches: Bool
 
     package init(_ pattern: BytePath, ignoringCase: Bool) throws(Mistake) {
@@ -24,9 +24,9 @@ package final class RegularExpression: Sendable {
             throw Mistake(message: String(decoding: text.map { UInt8(bitPattern: $0) }, as: UTF8.self))
         }
         compiled = Locked(expression)
-        let looking = Array("bB<>'`".utf8)
+        let lookahead = Array("bB<>'`".utf8)
         endsWhereItMatches = !zip(pattern.bytes, pattern.bytes.dropFirst()).contains {
-            $0 == UInt8(ascii: "\\") && looking.contains($1)
+            $0 == UInt8(ascii: "\\") && lookahead.contains($1)
         }
     }
 
@@ -35,7 +35,7 @@ package final class RegularExpression: Sendable {
     /// Whether it matches anywhere in `path`.
     func matches(_ path: BytePath) -> Bool { matches(path, 0) }
 
-    /// Whether it matches `path` and everything that begins with it. May say false where that is true.
+    /// Whether it matches `path` and every path that begins with it. May be false where that is true.
     func matchesWhatBegins(with path: BytePath) -> Bool { endsWhereItMatches && matches(path, REG_NOTEOL) }
 
     private func matches(_ path: BytePath, _ flags: Int32) -> Bool {

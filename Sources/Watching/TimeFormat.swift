@@ -21,7 +21,7 @@ package struct TimeFormat: Hashable, Sendable {
         var time = time_t(seconds)
         var parts = tm()
         guard localtime_r(&time, &parts) != nil else { return [] }
-        // As long as inotifywait's; strftime says nothing of what does not fit.
+        // As long as inotifywait's; strftime(3) does not report that a text does not fit.
         return [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
             count = buffer.withMemoryRebound(to: CChar.self) { room in
                 format.withCString { strftime(room.baseAddress, room.count, $0, &parts) }

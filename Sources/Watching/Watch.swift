@@ -23,13 +23,13 @@ package struct Watch {
 
     /// Which remarks are printed.
     package struct Manner: Sendable {
-        /// Only what is missed.
+        /// Only those about missed events.
         package var isQuiet = false
         /// As objects.
         package var isJSON = false
-        /// That it begins to watch, where that is said first.
+        /// Printed when it begins to watch; nil for nothing.
         package var beginning: String?
-        /// That it watches, where that is said in certain words.
+        /// Printed when it watches, instead of the usual remark.
         package var ready: String?
 
         package init(isQuiet: Bool = false, isJSON: Bool = false) { (self.isQuiet, self.isJSON) = (isQuiet, isJSON) }
@@ -40,8 +40,8 @@ package struct Watch {
     }
 
     /// Watches these directories, of which none is in another, until something ends it: then the process ends. In the main
-    /// thread, while it is the only one. Throws what stands against it at the start: ``CommandFailure``, or a signal that
-    /// somebody else has.
+    /// thread, while it is the only one. Throws if it cannot start: a ``CommandFailure``, or the error of a signal that another
+    /// monitor has.
     package func run(_ roots: [BytePath]) throws -> Never {
         let known = try state.map { try KnownFiles(at: $0, roots: roots) }
         let session = try WatchSession(

@@ -73,8 +73,7 @@ package struct NoticeKinds: Hashable, Sendable, ExpressibleByArrayLiteral {
 }
 
 extension WatchEvents {
-    /// What is asked for with nothing said: finished files; every record where `-m` or `-r` show that inotifywait is
-    /// meant, which reports them all.
+    /// The default: finished files; every record with `-m` or `-r`, which are of inotifywait, which reports them all.
     package init(asInotifywait: Bool) { self = asInotifywait ? .raw(RecordNames.everything) : .notices([.finished]) }
 
     /// `finished,renamed`, `all`, or the kernel's names as inotifywait has them: `close_write,moved_to`. Each of `lists`

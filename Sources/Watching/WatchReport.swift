@@ -11,7 +11,7 @@ enum WatchEnd: Hashable, Sendable {
     case signalled(Int32)
     /// It reported as many events as requested.
     case counted
-    /// Nothing was reported for as long as `--timeout` says.
+    /// Nothing was reported during `--timeout`.
     case timedOut
     /// Its output was closed.
     case readerClosed
@@ -29,10 +29,10 @@ struct WatchReport: ~Copyable {
     /// Whether events are counted, but not written.
     private let isSilent: Bool
     /// Events reported.
-    private(set) var told = 0
+    private(set) var count = 0
     /// The time of the last report, or of readiness; see ``monotonicNanoseconds()``.
-    var latestTold: UInt64 = 0
-    /// Whether a remark said that something was not watched.
+    var lastReport: UInt64 = 0
+    /// Whether a remark was printed that something is not watched.
     var isIncomplete = false
     /// Roots that are gone. When they are back, differences are reported, so nothing is missed.
     var goneRoots: Set<String> = []
@@ -56,12 +56,12 @@ struct WatchReport: ~Copyable {
         }
     }
 
-    private var isFull: Bool { limit.map { told >= $0 } ?? false }
+    private var isFull: Bool { limit.map { count >= $0 } ?? false }
 
     /// Adds one event: `body` appends its line.
     mutating func add(_ body: (inout EventFormat, inout [UInt8]) -> Void) {
         guard isOpen else { return }
-        told += 1
+        count += 1
         if isSilent { return }
         output.append { bytes in body(&format, &bytes) }
         if output.count > Self.largestBatch { flush() }

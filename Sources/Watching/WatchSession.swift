@@ -22,7 +22,7 @@ final class WatchSession: Sendable {
     private let report: QueueBound<WatchReport>
     private let source: QueueBound<(any EventSource)?>
     private let manner: Watch.Manner
-    /// Whether the end has begun and what was reported is written.
+    /// Whether the end has begun and all reports are written.
     private let isEnding = Locked(false)
 
     /// Sets one up in the main thread, before there are others: it blocks the signals that end it.
@@ -40,10 +40,10 @@ final class WatchSession: Sendable {
     /// Runs `body` with the report and writes the output; calls `whenWritten` after that. On the queue.
     func report(_ body: (inout WatchReport) -> Void, whenWritten: () -> Void = {}) {
         let (end, isWritten) = report.onQueue { report -> (WatchEnd?, Bool) in
-            let (wasOpen, told) = (report.end == nil, report.told)
+            let (wasOpen, before) = (report.end == nil, report.count)
             body(&report)
             report.flush()
-            if report.told != told { report.latestTold = monotonicNanoseconds() }
+            if report.count != before { report.lastReport = monotonicNanoseconds() }
             return (wasOpen ? report.end : nil, report.isWritten)
         }
         if isWritten { whenWritten() }
@@ -71,7 +71,7 @@ final class WatchSession: Sendable {
             signalQueue.async {
                 signals.setEventHandler { event in
                     session.queue.async { session.finish(.signalled(event.signal.rawValue)) }
-                    // Nobody waits for a reader that takes nothing, or for a directory that does not answer.
+                    // The end does not wait for a reader that reads nothing, or for a directory that does not answer.
                     session.signalQueue.after(Self.patience) {
                         if !session.isEnding.withLock({ $0 }) { die(of: event.signal.rawValue) }
                     }
@@ -101,7 +101,7 @@ final class WatchSession: Sendable {
                 remark("watching \(HumanText.count(directories, "directory", "directories"))")
             }
             guard let timeout else { return }
-            report.onQueue { $0.latestTold = monotonicNanoseconds() }
+            report.onQueue { $0.lastReport = monotonicNanoseconds() }
             awaitSilence(of: timeout, after: timeout)
         }
     }
@@ -109,7 +109,7 @@ final class WatchSession: Sendable {
     /// Ends the watch after `timeout` without a report; checks again after `delay`.
     private func awaitSilence(of timeout: Duration, after delay: Duration) {
         queue.after(delay) { [self] in
-            let silence = Duration.nanoseconds(Int64(monotonicNanoseconds() - report.onQueue { $0.latestTold }))
+            let silence = Duration.nanoseconds(Int64(monotonicNanoseconds() - report.onQueue { $0.lastReport }))
             if silence >= timeout { finish(.timedOut) } else { awaitSilence(of: timeout, after: timeout - silence) }
         }
     }
@@ -144,7 +144,7 @@ final class WatchSession: Sendable {
     }
 }
 
-/// Waits until the reader of `descriptor` is gone: a watch without events would outlive it.
+/// Waits until the reader of `descriptor` is gone: a watch without events would not notice.
 func waitUntilGone(_ descriptor: Int32) {
     var entry = pollfd(fd: descriptor, events: 0, revents: 0)
     while true {

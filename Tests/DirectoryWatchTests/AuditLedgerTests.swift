@@ -4,13 +4,13 @@ import Testing
 @testable import DirectoryWatch
 @testable import WatchCore
 
-@Suite("What events missed is told from what is under way")
+@Suite("Changes that events missed are separated from those whose events are to come")
 struct AuditLedgerTests {
     private let directory = NodeID.none
 
     private func key(_ name: BytePath) -> AuditLedger.Key { AuditLedger.Key(directory: directory, name: name) }
 
-    @Test("Differences that no record names were missed")
+    @Test("Differences that no record names count as missed")
     func missed() {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
@@ -23,7 +23,7 @@ struct AuditLedgerTests {
         #expect(result2 == nil)
     }
 
-    @Test("What a record names afterwards was under way")
+    @Test("Differences that a later record names do not count")
     func underWay() {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
@@ -34,7 +34,7 @@ struct AuditLedgerTests {
         #expect(result3 == .init(names: 0, contents: 0))
     }
 
-    @Test("Without a comparison nothing is suspected")
+    @Test("Without a comparison there are no suspects")
     func idle() {
         var ledger = AuditLedger()
         ledger.addSuspect(key("a"))
@@ -45,7 +45,7 @@ struct AuditLedgerTests {
         #expect(result4 == .init(names: 0, contents: 0))
     }
 
-    @Test("Content is missed if an hour later it is as it was, and nobody closed it since")
+    @Test("Changed content counts as missed if it is the same an hour later, without a close in between")
     func contents() {
         for name: BytePath in ["missed", "closed later", "written on", "too early"] {
             var ledger = AuditLedger()
@@ -65,7 +65,7 @@ struct AuditLedgerTests {
         }
     }
 
-    @Test("An overflow makes it void, and the doubts of the one before")
+    @Test("An overflow voids the comparison, and the changed files of the one before")
     func overflow() {
         var ledger = AuditLedger()
         ledger.begin(at: 0)
@@ -81,7 +81,7 @@ struct AuditLedgerTests {
         #expect(result9 == .init(names: 0, contents: 0))
     }
 
-    @Test("What the caller took care of is no loss; once it is gone, it may be again")
+    @Test("A forgotten file does not count as missed until a record names it")
     func forgotten() {
         var ledger = AuditLedger()
         ledger.forget(key("kept"))
@@ -94,7 +94,7 @@ struct AuditLedgerTests {
         #expect(result10 == .init(names: 1, contents: 0))
     }
 
-    @Test("Bounded, however much is lost")
+    @Test("The number of names kept is bounded")
     func bounded() {
         var ledger = AuditLedger()
         ledger.begin(at: 0)

@@ -6,7 +6,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@Suite("Comparisons count what events missed", .timeLimit(.minutes(60)))
+@Suite("Audits count the changes that events missed", .timeLimit(.minutes(60)))
 struct AuditTests {
     /// Compares, and lets it be counted.
     private func audit(_ watched: Watched) async -> AuditReport {
@@ -15,7 +15,7 @@ struct AuditTests {
         return watched.watch.snapshot().roots[0].audit
     }
 
-    @Test("Writes through a name outside the tree are found; they may be under way, and are not counted at once")
+    @Test("Writes through a name outside the tree are found, and not counted at once, since a close may follow")
     func outside() async throws {
         let watched = try Watched()
         try watched.write("outside.jpg", "1")
@@ -23,16 +23,16 @@ struct AuditTests {
         await watched.start()
         #expect(await audit(watched).missed == 0)
         try watched.write("outside.jpg", "12345")
-        _ = watched.take()
+        _ = watched.removeNotices()
         #expect(await audit(watched).missed == 0)
-        #expect(watched.takeFinished() == ["a.jpg finished(found)"])
+        #expect(watched.removeFinished() == ["a.jpg finished(found)"])
         let report = await audit(watched)
         #expect(report.missed == 0)
         #expect(report.count == 3)
         await watched.end()
     }
 
-    @Test("What arrives while it runs, or is still being written, is not counted")
+    @Test("Files that arrive during an audit, or are being written, are not counted")
     func underWay() async throws {
         let watched = try Watched()
         for directory in 0..<20 { mkdir(watched.path("d\(directory)"), 0o755) }
@@ -54,7 +54,7 @@ struct AuditTests {
             #expect(report.missed == 0)
         }
         close(writer)
-        try await watched.settle()
+        try await watched.awaitQuiet()
         #expect(await audit(watched).missed == 0)
         #expect(watched.watch.snapshot().roots[0].audit.count > 5)
         await watched.end()
@@ -63,7 +63,7 @@ struct AuditTests {
     private static let isRoot = geteuid() == 0
 
     @Test(
-        "What is put into an overlay's upper layer raises no event, and is counted",
+        "A file that is put into an overlay's upper layer raises no event, and is counted",
         .enabled(if: isRoot, "skipped: needs root"))
     func overlay() async throws {
         let layers = try ScratchDirectory(below: "/dev/shm")
@@ -80,10 +80,10 @@ struct AuditTests {
         #expect(await audit(watched).missed == 0)
         let file = open(layers.appending("upper/unseen.jpg"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         close(file)
-        _ = watched.take()
+        _ = watched.removeNotices()
         #expect(await audit(watched).missed == 1)
-        #expect(watched.takeFinishedPaths() == ["unseen.jpg"])
-        // And what does raise one is not.
+        #expect(watched.removeFinishedPaths() == ["unseen.jpg"])
+        // A file that raises one is not.
         try watched.write("inbox/seen too.jpg", "1")
         #expect(await audit(watched).missed == 1)
         await watched.end()

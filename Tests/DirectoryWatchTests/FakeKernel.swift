@@ -76,7 +76,7 @@ struct FakeKernel {
         return current
     }
 
-    func look(_ directory: UInt64, _ name: String) -> Observation {
+    func lookUp(_ directory: UInt64, _ name: String) -> Observation {
         guard let number = inodes[directory]?.entries[name], let inode = inodes[number] else { return .absent }
         if inode.isDirectory { return .directory(inode: number, born: inode.birthMark) }
         return .file(inode.isLink ? .symbolicLink : .regular, identity(number), links: 1)
@@ -84,7 +84,7 @@ struct FakeKernel {
 
     /// The same in a listing, which asks of files whether they have a writer.
     func list(_ directory: UInt64, _ name: String) -> Observation {
-        let seen = look(directory, name)
+        let seen = lookUp(directory, name)
         // By its number alone.
         if case .directory(let inode, _) = seen { return .directory(inode: inode) }
         return askForWriter(seen)
@@ -167,8 +167,8 @@ struct FakeKernel {
             guard let target, !isInside(from, target) else { return }
             inodes[to]?.entries[new] = moved
             inodes[from]?.entries[old] = target
-            tellMove(moved, from, old, to, new)
-            tellMove(target, to, new, from, old)
+            postMove(moved, from, old, to, new)
+            postMove(target, to, new, from, old)
             return
         }
         if let target {
@@ -177,7 +177,7 @@ struct FakeKernel {
         }
         inodes[from]?.entries[old] = nil
         inodes[to]?.entries[new] = moved
-        tellMove(moved, from, old, to, new)
+        postMove(moved, from, old, to, new)
         if let target { inodes[target]?.isDirectory == true ? die(target) : collect(target) }
     }
 
@@ -229,7 +229,7 @@ struct FakeKernel {
         open.append(Open(inode: number, directory: directory, name: name))
     }
 
-    private mutating func tellMove(_ number: UInt64, _ from: UInt64, _ old: String, _ to: UInt64, _ new: String) {
+    private mutating func postMove(_ number: UInt64, _ from: UInt64, _ old: String, _ to: UInt64, _ new: String) {
         clock += 1
         inodes[number]?.changed = clock
         lastCookie += 1

@@ -22,7 +22,7 @@ struct FakeWorker {
         var opened: Directory?
         /// The place of its next directory; those of the two lanes are even and odd.
         var place: Int32
-        /// What it found in this slice, which is told at its end.
+        /// What it found in this slice, which is reported at its end.
         var found: [Findings] = []
 
         var isIdle: Bool { todo.isEmpty && opened == nil }
@@ -31,12 +31,12 @@ struct FakeWorker {
     private enum Task {
         case survey(SurveyRequest, [Lane])
         /// Opened: the directory's place in the request, and its inode if it was found.
-        case look(LookupRequest, done: [Observation], opened: (place: Int32, inode: UInt64?)?)
+        case lookUp(LookupRequest, done: [Observation], opened: (place: Int32, inode: UInt64?)?)
     }
 
     let root: Int
     let top: UInt64
-    /// What its root is told to lie on.
+    /// What its root is reported to lie on.
     var fileSystem = FileSystem(type: 0xEF53, identifier: 1)
     private var requests: [(epoch: UInt32, request: WorkRequest)] = []
     private var task: (epoch: UInt32, task: Task)?
@@ -52,7 +52,7 @@ struct FakeWorker {
     var isIdle: Bool { requests.isEmpty && task == nil && results.isEmpty }
 
     mutating func submit(_ request: WorkRequest, epoch: UInt32) { requests.append((epoch, request)) }
-    mutating func takeResult() -> (epoch: UInt32, result: WorkResult)? {
+    mutating func removeResult() -> (epoch: UInt32, result: WorkResult)? {
         results.isEmpty ? nil : results.removeFirst()
     }
 
@@ -60,7 +60,7 @@ struct FakeWorker {
         guard let (epoch, current) = task else { return begin(&kernel) }
         switch current {
         case .survey(let request, let lanes): stepSurvey(epoch, request, lanes, &kernel)
-        case .look(let request, let done, let opened): stepLook(epoch, request, done, opened, kernel)
+        case .lookUp(let request, let done, let opened): stepLookup(epoch, request, done, opened, kernel)
         }
     }
 
@@ -86,7 +86,7 @@ struct FakeWorker {
                 epoch,
                 .survey(request, [Lane(todo: [(-1, parent, request.path)], place: 0), Lane(place: 1)])
             )
-        case .lookUp(let request): task = (epoch, .look(request, done: [], opened: nil))
+        case .lookUp(let request): task = (epoch, .lookUp(request, done: [], opened: nil))
         }
     }
 
@@ -108,7 +108,7 @@ struct FakeWorker {
         task = (epoch, .survey(request, lanes))
     }
 
-    /// Tells what was found, lane by lane, and gives one that has nothing to do a share of what waits for the other.
+    /// Delivers the findings of each lane, and moves a share of the waiting directories to a lane that has none.
     private mutating func endSlice(_ epoch: UInt32, _ request: SurveyRequest, _ lanes: inout [Lane]) {
         for number in lanes.indices {
             for findings in lanes[number].found {
@@ -162,7 +162,7 @@ struct FakeWorker {
         }
     }
 
-    private mutating func stepLook(
+    private mutating func stepLookup(
         _ epoch: UInt32, _ request: LookupRequest, _ done: [Observation], _ opened: (place: Int32, inode: UInt64?)?,
         _ kernel: FakeKernel
     ) {
@@ -177,11 +177,11 @@ struct FakeWorker {
             let found = kernel.find(top, directory.path).flatMap { inode in
                 inode == directory.inode && kernel.inodes[inode]?.isDirectory == true ? inode : nil
             }
-            task = (epoch, .look(request, done: done, opened: (item.directory, found)))
+            task = (epoch, .lookUp(request, done: done, opened: (item.directory, found)))
             return
         }
-        var seen = opened.inode.map { kernel.look($0, request.name(item).escaped) } ?? .unreached
+        var seen = opened.inode.map { kernel.lookUp($0, request.name(item).escaped) } ?? .unreached
         if item.asksForWriter { seen = kernel.askForWriter(seen) }
-        task = (epoch, .look(request, done: done + [seen], opened: opened))
+        task = (epoch, .lookUp(request, done: done + [seen], opened: opened))
     }
 }

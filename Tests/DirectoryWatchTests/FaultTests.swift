@@ -7,7 +7,7 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@Suite("What goes wrong around the directory loses no file", .timeLimit(.minutes(60)))
+@Suite("Faults around the directory lose no file", .timeLimit(.minutes(60)))
 struct FaultTests {
     /// Files that overflow the kernel's queue: two records each.
     static let tooMany: Int? = {
@@ -16,45 +16,45 @@ struct FaultTests {
     }()
 
     @Test(
-        "After an overflow every file is told exactly once",
+        "After an overflow every file is reported exactly once",
         .enabled(if: tooMany != nil, "skipped: needs a readable fs.inotify.max_queued_events of at most 65,536"))
     func overflow() async throws {
         let watched = try Watched()
         for directory in 0..<10 { mkdir(watched.path("d\(directory)"), 0o755) }
         await watched.start()
-        _ = watched.take()
+        _ = watched.removeNotices()
         let count = try #require(Self.tooMany)
         try watched.whileEngineIsStuck {
             for number in 0..<count { try watched.write("inbox/d\(number % 10)/\(number).jpg", "\(number)") }
             try runProgram(["/bin/mv", watched.path("d3"), watched.path("moved")])
         }
-        try await watched.settle()
-        let notices = watched.take()
+        try await watched.awaitQuiet()
+        let notices = watched.removeNotices()
         #expect(notices.contains { $0.kind == .overflow })
         #expect(notices.contains { $0.kind == .healed })
         #expect(watched.watch.snapshot().overflows >= 1)
-        // The moved directory's files may have been told under its old name first.
-        let told = Self.present(after: notices)
-        #expect(told.count == count)
-        #expect(Set(told) == Set((0..<count).map { "\($0 % 10 == 3 ? "moved" : "d\($0 % 10)")/\($0).jpg" }))
+        // The moved directory's files may have been reported under its old name first.
+        let reported = Self.present(after: notices)
+        #expect(reported.count == count)
+        #expect(Set(reported) == Set((0..<count).map { "\($0 % 10 == 3 ? "moved" : "d\($0 % 10)")/\($0).jpg" }))
         #expect(await watched.reconcile().map(\.found) == [0])
-        #expect(watched.take().isEmpty)
+        #expect(watched.removeNotices().isEmpty)
         // Modes that changed meanwhile finish no file.
         try watched.whileEngineIsStuck {
-            for path in told { chmod(watched.path(path), 0o600) }
+            for path in reported { chmod(watched.path(path), 0o600) }
             for number in 0..<count {
                 try watched.write("inbox/d0/passing-\(number)", "")
                 unlink(watched.path("d0/passing-\(number)"))
             }
         }
-        try await watched.settle()
-        let changed = watched.take()
+        try await watched.awaitQuiet()
+        let changed = watched.removeNotices()
         #expect(changed.contains { $0.kind == .overflow })
         #expect(Self.present(after: changed).isEmpty)
         await watched.end()
     }
 
-    /// The paths of files that are told as there, each as often as it was told.
+    /// The paths of files that are reported as there, each as often as it was reported.
     private static func present(after notices: [WatchNotice]) -> [String] {
         var counts: [BytePath: Int] = [:]
         for notice in notices {
@@ -70,20 +70,20 @@ struct FaultTests {
         return counts.flatMap { Array(repeating: $0.key.escaped, count: $0.value) }
     }
 
-    @Test("A root that is gone is gone, not emptied; when it is back, it is watched again")
+    @Test("A root that is gone is not reported as emptied; when it is back, it is watched again")
     func rootGone() async throws {
         let watched = try Watched()
         mkdir(watched.path("sub"), 0o755)
         try watched.write("inbox/sub/a.jpg", "a")
         await watched.start()
-        _ = watched.take()
-        // Renamed away: the same directory, so what was known stays known.
+        _ = watched.removeNotices()
+        // Renamed away and back: the same directory, so its files stay known.
         try await watched.wait {
             if case .rootGone = $0.kind { true } else { false }
         } while: {
             rename(watched.scratch.appending("inbox"), watched.scratch.appending("aside"))
         }
-        #expect(watched.take().map(\.path) == [""])
+        #expect(watched.removeNotices().map(\.path) == [""])
         #expect(watched.watch.snapshot().watches == 0)
         guard case .gone(.absent) = watched.watch.snapshot().roots[0].verdict else {
             Issue.record("not gone: \(watched.watch.snapshot().roots[0].verdict)")
@@ -97,8 +97,8 @@ struct FaultTests {
         } while: {
             rename(watched.scratch.appending("aside"), watched.scratch.appending("inbox"))
         }
-        try await watched.settle()
-        #expect(watched.takeLines() == [" rootBack", "sub/b.jpg finished(found)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeLines() == [" rootBack", "sub/b.jpg finished(found)"])
         #expect(watched.watch.snapshot().roots[0].verdict == .live)
         // Deleted and made again: another directory, so all in it is new.
         try await watched.wait {
@@ -106,7 +106,7 @@ struct FaultTests {
         } while: {
             try runProgram(["/bin/rm", "-r", watched.scratch.appending("inbox")])
         }
-        _ = watched.take()
+        _ = watched.removeNotices()
         try await watched.wait {
             $0.kind == .rootBack
         } while: {
@@ -114,21 +114,21 @@ struct FaultTests {
             try watched.write("new/c.jpg", "c")
             rename(watched.scratch.appending("new"), watched.scratch.appending("inbox"))
         }
-        try await watched.settle()
-        let lines = watched.takeLines()
+        try await watched.awaitQuiet()
+        let lines = watched.removeLines()
         #expect(lines.contains("c.jpg finished(found)"))
         try await watched.waitForClose("d.jpg") { try watched.write("inbox/d.jpg", "d") }
-        try await watched.settle()
-        #expect(watched.takeFinished() == ["d.jpg finished(closeWrite)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeFinished() == ["d.jpg finished(closeWrite)"])
         await watched.end()
     }
 
-    @Test("A root that is not there at the start is told, and watched when it comes")
+    @Test("A root that is absent at the start is reported, and watched once it appears")
     func rootComesLater() async throws {
         let watched = try Watched()
         rmdir(watched.scratch.appending("inbox"))
         await watched.start()
-        #expect(watched.take().map(\.path) == [""])
+        #expect(watched.removeNotices().map(\.path) == [""])
         mkdir(watched.scratch.appending("new"), 0o755)
         try watched.write("new/a.jpg", "a")
         try await watched.wait {
@@ -136,11 +136,11 @@ struct FaultTests {
         } while: {
             rename(watched.scratch.appending("new"), watched.scratch.appending("inbox"))
         }
-        #expect(watched.takeLines() == [" rootBack", "a.jpg finished(found)"])
+        #expect(watched.removeLines() == [" rootBack", "a.jpg finished(found)"])
         await watched.end()
     }
 
-    @Test("A root that does not answer holds up no other, and its step says what it is at")
+    @Test("A root that does not answer delays no other, and its step is published")
     func hungRoot() async throws {
         let isFirst = Locked(true)
         let isBlocked = DispatchSemaphore(value: 0)
@@ -161,40 +161,40 @@ struct FaultTests {
         try watched.write("hung/block", "")
         isBlocked.waitForIt()
         try await watched.waitForClose("a.jpg") { try watched.write("inbox/a.jpg", "a") }
-        try await watched.settle()
-        #expect(watched.takeFinished() == ["a.jpg finished(closeWrite)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeFinished() == ["a.jpg finished(closeWrite)"])
         #expect(watched.watch.snapshot().roots[1].step.name == "looking at .")
         blocker.signal()
-        try await watched.settle(in: "hung")
-        #expect(watched.takeFinishedPaths() == ["block"])
+        try await watched.awaitQuiet(in: "hung")
+        #expect(watched.removeFinishedPaths() == ["block"])
         await watched.end()
     }
 
-    @Test("A directory that moves from one root to another leaves the one and comes to the other")
+    @Test("A directory that is moved from one root to another vanishes in the one and appears in the other")
     func betweenRoots() async throws {
         let watched = try Watched(roots: ["inbox", "other"])
         mkdir(watched.path("day"), 0o755)
         try watched.write("inbox/day/a.jpg", "a")
         await watched.start()
-        _ = watched.take()
+        _ = watched.removeNotices()
         rename(watched.path("day"), watched.scratch.appending("other/day"))
-        try await watched.settle()
-        try await watched.settle(in: "other")
-        let told = watched.take().map { "\($0.root)/\($0.path) \(describe($0.kind))" }
+        try await watched.awaitQuiet()
+        try await watched.awaitQuiet(in: "other")
+        let reported = watched.removeNotices().map { "\($0.root)/\($0.path) \(describe($0.kind))" }
         #expect(
-            Set(told) == [
+            Set(reported) == [
                 "inbox/day/a.jpg vanished", "inbox/day directoryVanished", "other/day directoryAppeared",
                 "other/day/a.jpg finished(found)",
             ])
         try await watched.waitForClose("day/b.jpg") { try watched.write("other/day/b.jpg", "b") }
-        try await watched.settle(in: "other")
-        #expect(watched.takeFinished() == ["day/b.jpg finished(closeWrite)"])
+        try await watched.awaitQuiet(in: "other")
+        #expect(watched.removeFinished() == ["day/b.jpg finished(closeWrite)"])
         #expect(watched.watch.snapshot().watches == 3)
         await watched.end()
     }
 
     @Test(
-        "A directory that can't be listed is told once, and listed when it can be",
+        "A directory that can't be listed is reported once, and listed once it can be",
         .enabled(if: geteuid() != 0, "skipped: root may list everything; needs an ordinary user"))
     func unreadable() async throws {
         let watched = try Watched()
@@ -204,15 +204,15 @@ struct FaultTests {
         defer { chmod(watched.path("closed"), 0o755) }
         await watched.start()
         _ = await watched.reconcile()
-        let kinds = watched.take().filter { if case .unreadable = $0.kind { true } else { false } }
+        let kinds = watched.removeNotices().filter { if case .unreadable = $0.kind { true } else { false } }
         #expect(kinds.map(\.path) == ["closed"])
         chmod(watched.path("closed"), 0o755)
         _ = await watched.reconcile()
-        #expect(watched.takeFinished() == ["closed/a.jpg finished(found)"])
+        #expect(watched.removeFinished() == ["closed/a.jpg finished(found)"])
         await watched.end()
     }
 
-    @Test("Invalidated, it leaves no watch and no descriptor of its own")
+    @Test("An invalidated watch leaves no watch and no descriptor")
     func leavesNothing() async throws {
         await #expect(processExitsWith: .success) {
             func descriptors() throws -> Int {
@@ -220,7 +220,7 @@ struct FaultTests {
                 try DirectoryReader().read(try openDirectory("/proc/self/fd")) { _ in count += 1 }
                 return count
             }
-            // The first one makes what libdispatch and the runtime keep.
+            // The first one makes the descriptors that libdispatch and the runtime keep.
             for round in 0..<20 {
                 let before = try descriptors()
                 let watched = try Watched()

@@ -6,9 +6,9 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@Suite("What happens in a real directory is told once", .timeLimit(.minutes(60)))
+@Suite("Each change in a real directory is reported once", .timeLimit(.minutes(60)))
 struct LiveTests {
-    @Test("What is there at the start is found; what comes is told with its cause")
+    @Test("Files that exist at the start are found; later ones are reported with their cause")
     func basics() async throws {
         let watched = try Watched()
         try watched.write("inbox/old.jpg", "old")
@@ -16,14 +16,14 @@ struct LiveTests {
         try watched.write("inbox/sub/deep.jpg", "deep")
         await watched.start()
         #expect(
-            watched.takeLines() == [
+            watched.removeLines() == [
                 "old.jpg finished(found)", "sub directoryAppeared", "sub/deep.jpg finished(found)",
             ])
         try await watched.waitForClose("new.jpg") { try watched.write("inbox/new.jpg", "new") }
         try watched.write("aside.jpg", "moved")
         rename(watched.scratch.appending("aside.jpg"), watched.path("sub/in.jpg"))
-        try await watched.settle()
-        #expect(watched.takeFinished() == ["new.jpg finished(closeWrite)", "sub/in.jpg finished(movedIn)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeFinished() == ["new.jpg finished(closeWrite)", "sub/in.jpg finished(movedIn)"])
         await watched.end()
     }
 
@@ -35,7 +35,7 @@ struct LiveTests {
         return String(decoding: bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
-    @Test("A large tree is gone through on a thread of its own, and the rule is asked where the program is")
+    @Test("A large tree is surveyed on a thread of its own, and the rule is called in the program's working directory")
     func largeTree() async throws {
         let asked = Locked<(threads: Set<String>, places: Set<String>)>(([], []))
         let watched = try Watched(exclude: { _, _ in
@@ -53,7 +53,7 @@ struct LiveTests {
             for day in 0..<400 { mkdir(watched.path("\(year)/\(day)"), 0o755) }
         }
         await watched.start()
-        #expect(watched.takeLines().count == 1604)
+        #expect(watched.removeLines().count == 1604)
         #expect(watched.watch.snapshot().roots[0].watches == 1605)
         let (threads, places) = asked.withLock { $0 }
         #expect(threads.contains("inbox"))
@@ -62,12 +62,12 @@ struct LiveTests {
         mkdir(watched.scratch.appending("more"), 0o755)
         for day in 0..<400 { mkdir(watched.scratch.appending("more/\(day)"), 0o755) }
         rename(watched.scratch.appending("more"), watched.path("more"))
-        try await watched.settle()
-        #expect(watched.takeLines().filter { $0.hasSuffix(" directoryAppeared") }.count == 401)
+        try await watched.awaitQuiet()
+        #expect(watched.removeLines().filter { $0.hasSuffix(" directoryAppeared") }.count == 401)
         await watched.end()
     }
 
-    @Test("Two threads that share a large tree tell each directory once, and each has its own watch")
+    @Test("Two threads that share a large tree report each directory once, and each directory has a watch")
     func sharedTree() async throws {
         let watched = try Watched()
         var names: [String] = []
@@ -81,21 +81,22 @@ struct LiveTests {
         }
         for name in names { try watched.write("inbox/\(name)/old.jpg", name) }
         await watched.start()
-        let told = watched.takeLines()
-        #expect(told.count == Set(told).count)
-        #expect(told.filter { $0.hasSuffix(" directoryAppeared") }.count == 6 + 1800 + 600)
+        let reported = watched.removeLines()
+        #expect(reported.count == Set(reported).count)
+        #expect(reported.filter { $0.hasSuffix(" directoryAppeared") }.count == 6 + 1800 + 600)
         #expect(
-            Set(told.filter { $0.hasSuffix(" finished(found)") }) == Set(names.map { "\($0)/old.jpg finished(found)" }))
+            Set(reported.filter { $0.hasSuffix(" finished(found)") })
+                == Set(names.map { "\($0)/old.jpg finished(found)" }))
         #expect(watched.watch.snapshot().watches == 1 + 6 + 1800 + 600)
         for name in names { try watched.write("inbox/\(name)/new.jpg", name) }
-        try await watched.settle()
-        let finished = watched.takeFinished()
+        try await watched.awaitQuiet()
+        let finished = watched.removeFinished()
         #expect(finished.count == names.count)
         #expect(Set(finished) == Set(names.map { "\($0)/new.jpg finished(closeWrite)" }))
         await watched.end()
     }
 
-    @Test("A file written slowly is told when it is made and when it is closed, and not in between")
+    @Test("A file that is written slowly is reported when it is made and when it is closed, and not in between")
     func slowWrite() async throws {
         let watched = try Watched()
         await watched.start()
@@ -104,14 +105,14 @@ struct LiveTests {
             _ = "part \(part)\n".withCString { Glibc.write(file, $0, strlen($0)) }
             try await watched.passEvents()
         }
-        #expect(watched.takeLines() == ["slow.jpg created"])
+        #expect(watched.removeLines() == ["slow.jpg created"])
         try await watched.waitForClose("slow.jpg") { close(file) }
-        try await watched.settle()
-        #expect(watched.takeLines() == ["slow.jpg finished(closeWrite)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeLines() == ["slow.jpg finished(closeWrite)"])
         await watched.end()
     }
 
-    @Test("Asked for, changes of an open file are told")
+    @Test("Changes of an open file are reported on request")
     func changes() async throws {
         let watched = try Watched(reportsChanges: true)
         await watched.start()
@@ -119,12 +120,12 @@ struct LiveTests {
         _ = Glibc.write(file, "x", 1)
         try await watched.passEvents()
         try await watched.waitForClose("growing") { close(file) }
-        try await watched.settle()
-        #expect(watched.takeLines() == ["growing created", "growing changed", "growing finished(closeWrite)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeLines() == ["growing created", "growing changed", "growing finished(closeWrite)"])
         await watched.end()
     }
 
-    @Test("A directory moved in whole brings all its files, once each")
+    @Test("All files of a directory that is moved in are reported once")
     func treeMovedIn() async throws {
         let watched = try Watched()
         await watched.start()
@@ -132,22 +133,22 @@ struct LiveTests {
         let names = ["card/a.jpg", "card/100/b.jpg", "card/101/c.jpg", "card/101/raw/d.cr3"]
         for name in names { try watched.write(name, name) }
         rename(watched.scratch.appending("card"), watched.path("card"))
-        try await watched.settle()
-        #expect(Set(watched.takeFinished()) == Set(names.map { "\($0) finished(found)" }))
+        try await watched.awaitQuiet()
+        #expect(Set(watched.removeFinished()) == Set(names.map { "\($0) finished(found)" }))
         #expect(watched.watch.snapshot().roots[0].watches == 5)
         // And out again: gone, and watched no more.
         rename(watched.path("card"), watched.scratch.appending("card"))
-        try await watched.settle()
-        let lines = watched.takeLines()
+        try await watched.awaitQuiet()
+        let lines = watched.removeLines()
         #expect(Set(lines.filter { $0.hasSuffix(" vanished") }) == Set(names.map { "\($0) vanished" }))
         #expect(watched.watch.snapshot().watches == 1)
         try watched.write("card/a.jpg", "again")
-        try await watched.settle()
-        #expect(watched.takeLines().isEmpty)
+        try await watched.awaitQuiet()
+        #expect(watched.removeLines().isEmpty)
         await watched.end()
     }
 
-    @Test("Many deep directories made at once, with files in them: every file exactly once")
+    @Test("Every file in many deep directories that are made at once is reported exactly once")
     func deepRace() async throws {
         let watched = try Watched()
         await watched.start()
@@ -162,27 +163,27 @@ struct LiveTests {
                 path += "/d\(depth)"
             }
         }
-        try await watched.settle()
-        let told = watched.takeFinishedPaths()
-        #expect(told.count == expected.count)
-        #expect(Set(told) == expected)
+        try await watched.awaitQuiet()
+        let reported = watched.removeFinishedPaths()
+        #expect(reported.count == expected.count)
+        #expect(Set(reported) == expected)
         await watched.end()
     }
 
-    @Test("Renames within a root keep what is known, for files and for directories with all that is in them")
+    @Test("Renames of files and directories within a root are reported as renames")
     func renames() async throws {
         let watched = try Watched()
         mkdir(watched.path("day"), 0o755)
         try watched.write("inbox/day/1.jpg", "1")
         try watched.write("inbox/download.part", "2")
         await watched.start()
-        _ = watched.take()
+        _ = watched.removeNotices()
         rename(watched.path("download.part"), watched.path("day/2.jpg"))
-        try await watched.settle()
-        #expect(watched.takeLines() == ["day/2.jpg renamed(download.part)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeLines() == ["day/2.jpg renamed(download.part)"])
         rename(watched.path("day"), watched.path("night"))
-        try await watched.settle()
-        let lines = watched.takeLines()
+        try await watched.awaitQuiet()
+        let lines = watched.removeLines()
         #expect(lines.first == "night directoryAppeared")
         #expect(
             Set(lines) == [
@@ -190,56 +191,57 @@ struct LiveTests {
                 "day directoryVanished",
             ])
         try await watched.waitForClose("night/3.jpg") { try watched.write("inbox/night/3.jpg", "3") }
-        try await watched.settle()
-        #expect(watched.takeFinished() == ["night/3.jpg finished(closeWrite)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeFinished() == ["night/3.jpg finished(closeWrite)"])
         await watched.end()
     }
 
-    @Test("Deleting tells what was known; forgetting before tells nothing")
+    @Test("A deleted file is reported as vanished; one that was forgotten before is not")
     func deletions() async throws {
         let watched = try Watched()
         for name in ["a.jpg", "b.jpg"] { try watched.write("inbox/\(name)", name) }
         mkdir(watched.path("sub"), 0o755)
         try watched.write("inbox/sub/c.jpg", "c")
         await watched.start()
-        _ = watched.take()
+        _ = watched.removeNotices()
         watched.queue.sync { watched.watch.forget(root: "inbox", path: "a.jpg") }
         unlink(watched.path("a.jpg"))
         unlink(watched.path("b.jpg"))
         try runProgram(["/bin/rm", "-r", watched.path("sub")])
-        try await watched.settle()
-        #expect(Set(watched.takeLines()) == ["b.jpg vanished", "sub/c.jpg vanished", "sub directoryVanished"])
+        try await watched.awaitQuiet()
+        #expect(Set(watched.removeLines()) == ["b.jpg vanished", "sub/c.jpg vanished", "sub directoryVanished"])
         #expect(watched.watch.snapshot().roots[0].knownFiles == 0)
         await watched.end()
     }
 
-    @Test("Links by name and files made without one are told too, though no close tells of them")
+    @Test(
+        "Files made by link(2), and files without a name that are given one, are reported though no close reports them")
     func linkedIn() async throws {
         let watched = try Watched()
         await watched.start()
         try watched.write("aside.jpg", "whole")
         #expect(link(watched.scratch.appending("aside.jpg"), watched.path("linked.jpg")) == 0)
-        try await watched.settle()
-        #expect(watched.takeLines() == ["linked.jpg finished(found)"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeLines() == ["linked.jpg finished(found)"])
         await watched.end()
     }
 
-    @Test("A file that was made and never closed counts as found once it lies still from one tick to the next")
+    @Test("A file that was made and never closed is reported as found once it is unchanged from one tick to the next")
     func comesToRest() async throws {
         let watched = try Watched()
         await watched.start()
         let file = try await watched.openNew("open.jpg")
         defer { close(file) }
-        #expect(watched.takeLines() == ["open.jpg created"])
+        #expect(watched.removeLines() == ["open.jpg created"])
         for expected in [[], ["open.jpg finished(found)"], []] {
             watched.queue.sync { watched.watch.checkNow() }
             try await watched.passEvents()
-            #expect(watched.takeLines() == expected)
+            #expect(watched.removeLines() == expected)
         }
         await watched.end()
     }
 
-    @Test("Any name goes through: 255 bytes, newlines, invalid UTF-8")
+    @Test("Names of 255 bytes, with newlines and with invalid UTF-8 are reported unchanged")
     func names() async throws {
         let watched = try Watched()
         await watched.start()
@@ -256,30 +258,31 @@ struct LiveTests {
             #expect(file >= 0)
             close(file)
         }
-        try await watched.settle()
-        let told = watched.take().filter { if case .finished = $0.kind { true } else { false } }.map(\.path)
-        #expect(told.count == names.count)
-        #expect(Set(told) == Set(names.map { directory.appending($0) }))
+        try await watched.awaitQuiet()
+        let reported = watched.removeNotices().filter { if case .finished = $0.kind { true } else { false } }.map(
+            \.path)
+        #expect(reported.count == names.count)
+        #expect(Set(reported) == Set(names.map { directory.appending($0) }))
         await watched.end()
     }
 
-    @Test("What is no regular file is told once, and neither followed nor opened")
+    @Test("Entries that are no regular files are reported once, and neither followed nor opened")
     func specials() async throws {
         let watched = try Watched()
         #expect(symlink("/etc", watched.path("way")) == 0)
         await watched.start()
-        #expect(watched.takeLines() == ["way notRegular(symbolicLink)"])
+        #expect(watched.removeLines() == ["way notRegular(symbolicLink)"])
         #expect(mkfifo(watched.path("pipe"), 0o644) == 0)
         #expect(symlink("nowhere", watched.path("dangling")) == 0)
-        try await watched.settle()
-        #expect(Set(watched.takeLines()) == ["pipe notRegular(fifo)", "dangling notRegular(symbolicLink)"])
+        try await watched.awaitQuiet()
+        #expect(Set(watched.removeLines()) == ["pipe notRegular(fifo)", "dangling notRegular(symbolicLink)"])
         _ = await watched.reconcile()
-        #expect(watched.takeLines().isEmpty)
+        #expect(watched.removeLines().isEmpty)
         #expect(watched.watch.snapshot().watches == 1)
         await watched.end()
     }
 
-    @Test("What the rule leaves out costs no watch and no notice")
+    @Test("Excluded entries cost no watch and no notice")
     func exclusion() async throws {
         let watched = try Watched { path, kind in
             path.name == "@eaDir" && kind == .directory || path.lowercasedExtension == Array("tmp".utf8)
@@ -292,31 +295,31 @@ struct LiveTests {
         try watched.write("inbox/day/@eaDir/x.jpg", "x")
         try watched.write("inbox/day/y.tmp", "y")
         try watched.write("inbox/day/z.jpg", "")
-        try await watched.settle()
-        #expect(watched.takeFinishedPaths() == ["day/z.jpg"])
+        try await watched.awaitQuiet()
+        #expect(watched.removeFinishedPaths() == ["day/z.jpg"])
         #expect(watched.watch.snapshot().watches == 2)
         await watched.end()
     }
 
-    @Test("A reconciliation of what is known tells nothing; of what events miss, exactly that")
+    @Test("A reconciliation reports exactly the changes that events missed")
     func reconciliation() async throws {
         let watched = try Watched()
         for name in ["a.jpg", "b.jpg", "c.jpg"] { try watched.write("inbox/\(name)", name) }
         await watched.start()
-        _ = watched.take()
+        _ = watched.removeNotices()
         #expect(await watched.reconcile().map(\.found) == [0])
-        #expect(watched.take().isEmpty)
+        #expect(watched.removeNotices().isEmpty)
         // A change of times alone raises no event that is watched.
         var times = [timespec(tv_sec: 5, tv_nsec: 0), timespec(tv_sec: 5, tv_nsec: 0)]
         #expect(utimensat(AT_FDCWD, watched.path("b.jpg"), &times, 0) == 0)
         let reports = await watched.reconcile("inbox")
         #expect(reports.map(\.found) == [1])
         #expect(reports.map(\.files) == [3])
-        #expect(watched.takeLines() == ["b.jpg finished(found)"])
+        #expect(watched.removeLines() == ["b.jpg finished(found)"])
         await watched.end()
     }
 
-    @Test("A handler may ask for more, forget and end the watch; it is never called inside itself")
+    @Test("A handler may reconcile, forget and end the watch; it is never called recursively")
     func handlerComesBack() async throws {
         let scratch = try ScratchDirectory()
         let queue = MonitorQueue(label: "test.watch")

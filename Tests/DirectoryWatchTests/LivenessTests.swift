@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The cookie proves that events arrive")
 struct LivenessTests {
-    @Test("An answer is owed until it comes")
+    @Test("An event is expected from touching the cookie until it comes")
     func proof() {
         var proof = LivenessProof()
         proof.answer(at: 5)
@@ -42,7 +42,7 @@ struct LivenessTests {
         }
     }
 
-    @Test("While the source is dead the answer is owed; when it lives, it comes", .timeLimit(.minutes(60)))
+    @Test("While the source is suspended the event is overdue; when it is resumed, it comes", .timeLimit(.minutes(60)))
     func deadSource() async throws {
         let scratch = try ScratchDirectory()
         let watched = try Watched(livenessDirectory: scratch.bytePath)
@@ -62,12 +62,12 @@ struct LivenessTests {
         watched.queue.sync { watched.watch.monitor?.resume() }
         try await tick(watched) { $0.count > before.count }
         // The tree's notices know nothing of it.
-        #expect(watched.takeLines().isEmpty)
+        #expect(watched.removeLines().isEmpty)
         #expect(watched.watch.snapshot().strayEvents == 0)
         await watched.end()
     }
 
-    @Test("Where the cookie cannot be, nothing is owed, and it says why", .timeLimit(.minutes(60)))
+    @Test("If the cookie cannot be made, no event is expected, and the report has the reason", .timeLimit(.minutes(60)))
     func noCookie() async throws {
         let watched = try Watched(livenessDirectory: "/nonexistent")
         await watched.start()
@@ -99,7 +99,7 @@ struct LivenessTests {
         return result.withLock { $0 } ?? .success(-1)
     }
 
-    @Test("One touch, one event, and nothing is written")
+    @Test("A touch raises one event and writes nothing")
     func touches() throws {
         let scratch = try ScratchDirectory()
         let instance = try InotifyInstance()
@@ -122,7 +122,7 @@ struct LivenessTests {
         #expect(try touch(cookie).get() == -1)
     }
 
-    @Test("No event before somebody listens, and no second touch before the first is over")
+    @Test("No event comes before its handler is set, and no second touch begins before the first has ended")
     func raises() throws {
         let scratch = try ScratchDirectory()
         let instance = try InotifyInstance()
@@ -143,7 +143,7 @@ struct LivenessTests {
         cookie.end()
     }
 
-    @Test("A cookie that was replaced is watched anew; links are not followed")
+    @Test("A replaced cookie gets a new watch; links are not followed")
     func replaced() throws {
         let scratch = try ScratchDirectory()
         let instance = try InotifyInstance()

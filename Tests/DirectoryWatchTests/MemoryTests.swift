@@ -6,9 +6,9 @@ import Testing
 @testable import DirectoryWatch
 @testable import WatchCore
 
-@Suite("What is kept over a restart")
+@Suite("The memory that is kept over a restart")
 struct MemoryTests {
-    @Test("What is written is what is read, whatever bytes names are made of")
+    @Test("A memory is read as it was written, with any bytes in names")
     func roundTrip() throws {
         var random = Seeded(1)
         for size in [0, 1, 2, 17, 400] {
@@ -22,7 +22,7 @@ struct MemoryTests {
         #expect(try WatchMemory(decoding: WatchMemory().encoded()) == WatchMemory())
     }
 
-    @Test("Paths come from the directories that files are in")
+    @Test("Files are listed with paths made of their directories' names")
     func paths() {
         var root = RootMemory(identity: identity(1))
         root.add(entry("top.jpg", 1))
@@ -41,7 +41,7 @@ struct MemoryTests {
         #expect(memory == WatchMemory())
     }
 
-    @Test("Every cut, and every lengthening, is an error")
+    @Test("Any shorter or longer file is an error")
     func cut() {
         var random = Seeded(2)
         let bytes = sample(directories: 6, files: 20, using: &random).encoded()
@@ -55,7 +55,7 @@ struct MemoryTests {
         #expect(throws: WatchMemoryError(.version(9))) { try WatchMemory(decoding: newer) }
     }
 
-    @Test("Damage is found by the checksum: 20,000 random ones")
+    @Test("20,000 random changes are found by the checksum")
     func damage() {
         var random = Seeded(3)
         let bytes = sample(directories: 10, files: 60, using: &random).encoded()
@@ -67,7 +67,7 @@ struct MemoryTests {
         }
     }
 
-    @Test("With the checksum made right again: an error, or a memory that can be walked; 6,000 random ones")
+    @Test("6,000 random changes with a corrected checksum are an error, or a memory that can be read")
     func forged() throws {
         var random = Seeded(4)
         let bytes = sample(directories: 10, files: 60, using: &random).encoded()
@@ -89,7 +89,7 @@ struct MemoryTests {
         #expect(accepted > 150 && accepted < 5_850)
     }
 
-    @Test("Lengths and numbers that promise what is not there cost nothing")
+    @Test("Lengths and counts beyond the end are errors that allocate nothing")
     func promises() {
         func sealed(_ body: (inout [UInt8]) -> Void) -> [UInt8] {
             var bytes = WatchMemory.magic + [1, 0, 0, 0] + [UInt8](repeating: 0, count: 12)
@@ -132,7 +132,7 @@ struct MemoryTests {
         #expect(throws: WatchMemoryError.self) { try WatchMemory(decoding: memory.encoded()) }
     }
 
-    @Test("CRC-32C as others compute it (RFC 3720, appendix B.4)")
+    @Test("CRC-32C has the values of RFC 3720, appendix B.4")
     func checksum() {
         #expect(CRC32C.checksum(Array("123456789".utf8)) == 0xE306_9283)
         #expect(CRC32C.checksum([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
@@ -141,7 +141,7 @@ struct MemoryTests {
         #expect(CRC32C.checksum([]) == 0)
     }
 
-    @Test("Inodes count only where the file system keeps them")
+    @Test("Inodes are compared only where the file system keeps them")
     func identityRule() {
         let ext4 = IdentityRule(FileSystem(type: 0xEF53, identifier: 1))
         let vfat = IdentityRule(FileSystem(type: 0x4D44, identifier: 1))
@@ -168,9 +168,9 @@ struct MemoryTests {
     }
 }
 
-@Suite("The file of what is kept")
+@Suite("The file of a memory")
 struct MemoryFileTests {
-    @Test("Written whole, for its owner alone, over what was there; read back; taken away")
+    @Test("It is written as a whole, for its owner alone, over an old one; read; removed")
     func file() throws {
         var random = Seeded(5)
         let scratch = try ScratchDirectory()
@@ -188,7 +188,7 @@ struct MemoryFileTests {
         #expect(try file.read() == nil)
     }
 
-    @Test("Damage, links, directories and whatever else lies there are errors, and can be written over")
+    @Test("Damaged files, links, directories and other kinds are errors, and can be overwritten")
     func hostile() throws {
         var random = Seeded(6)
         let scratch = try ScratchDirectory()

@@ -43,18 +43,18 @@ struct Model {
         let output = core.endTurn()
         for (root, epoch, request) in output.work { workers[root].submit(request, epoch: epoch) }
         for notice in output.notices {
-            receiver.take(notice, closes: notice.identity.flatMap { kernel.closes[$0.inode] } ?? 0)
+            receiver.apply(notice, closes: notice.identity.flatMap { kernel.closes[$0.inode] } ?? 0)
         }
         lastReports += output.reconciled.map(\.outcome)
     }
 
     /// Records count as one byte each.
-    private mutating func take(_ records: some Collection<EventRecord>) {
+    private mutating func apply(_ records: some Collection<EventRecord>) {
         for record in records { core.apply(record) }
         for (root, epoch, result) in results.advance(by: records.count) { core.apply(result, root: root, epoch: epoch) }
     }
 
-    private mutating func take(_ result: WorkResult, root: Int, epoch: UInt32) {
+    private mutating func apply(_ result: WorkResult, root: Int, epoch: UInt32) {
         if let due = results.add((root, epoch, result), queued: kernel.queue.count) {
             core.apply(due.2, root: due.0, epoch: due.1)
         }
@@ -116,13 +116,13 @@ struct Model {
             let count = min(kernel.queue.count, 1 + step.a % 6)
             let records = Array(kernel.queue.prefix(count))
             kernel.queue.removeFirst(count)
-            take(records)
+            apply(records)
             pump()
         case .work, .work2, .work3:
             for _ in 0...(step.b % 4) { workers[step.a % 2].step(&kernel) }
         case .results, .results2:
-            guard let (epoch, result) = workers[step.a % 2].takeResult() else { return }
-            take(result, root: step.a % 2, epoch: epoch)
+            guard let (epoch, result) = workers[step.a % 2].removeResult() else { return }
+            apply(result, root: step.a % 2, epoch: epoch)
             pump()
         case .age:
             core.age()
@@ -137,7 +137,7 @@ struct Model {
         }
     }
 
-    /// Closes what is open, then lets everything run until nothing is left to do. False if that never comes.
+    /// Closes all open files, then lets everything run until nothing is left to do. False if that never comes.
     mutating func drain() -> Bool {
         while !kernel.open.isEmpty { kernel.close(0) }
         guard rest() else { return false }
@@ -161,12 +161,12 @@ struct Model {
             }
             let records = kernel.queue
             kernel.queue = []
-            take(records)
+            apply(records)
             pump()
             for root in workers.indices {
                 workers[root].step(&kernel)
-                if let (epoch, result) = workers[root].takeResult() {
-                    take(result, root: root, epoch: epoch)
+                if let (epoch, result) = workers[root].removeResult() {
+                    apply(result, root: root, epoch: epoch)
                     pump()
                 }
             }
@@ -206,11 +206,11 @@ struct Model {
         }
         for (place, entry) in files where receiver.entries[place] != entry {
             faults.append(
-                "\(place.root)/\(place.path) is \(entry), told \(String(describing: receiver.entries[place]))")
+                "\(place.root)/\(place.path) is \(entry), reported \(String(describing: receiver.entries[place]))")
         }
-        for place in receiver.entries.keys where files[place] == nil { faults.append("told \(place), not there") }
+        for place in receiver.entries.keys where files[place] == nil { faults.append("reported \(place), not there") }
         for place in directories.symmetricDifference(receiver.directories) {
-            faults.append("directory \(place.root)/\(place.path): told or there, not both")
+            faults.append("directory \(place.root)/\(place.path): reported or there, not both")
         }
         let watched = kernel.inodes.values.count { $0.watch != nil }
         if watched != directories.count + 2 { faults.append("\(watched) watches for \(directories.count + 2)") }
@@ -238,7 +238,7 @@ struct Model {
         for root in model.workers.indices { model.core.reconcile(root, ticket: nil) }
         model.pump()
         guard model.drain() else { return ["never comes to rest after reconciling"] }
-        if model.receiver.changes != before { return ["a reconciliation without differences told some"] }
+        if model.receiver.changes != before { return ["a reconciliation without differences reported some"] }
         if model.lastReports.count != reports + 2 { return ["reconciliations without end"] }
         return model.faults()
     }
@@ -272,12 +272,12 @@ struct SeededNumbers: RandomNumberGenerator {
     }
 }
 
-@Suite("Whatever happens, in whatever order, the notices agree with the directory", .tags(.heavy))
+@Suite("After any sequence of operations the notices agree with the directory", .tags(.heavy))
 struct ModelTests {
     /// More with `PHOTOINBOX_SEEDS`.
     static let seeds = RealModelTests.number("PHOTOINBOX_SEEDS") ?? 1_000
 
-    @Test("Random sequences of what programs, kernel, workers and clock do", arguments: 0..<Self.seeds)
+    @Test("Random operations of programs, kernel, workers and clock", arguments: 0..<Self.seeds)
     func sequence(seed: Int) {
         var numbers = SeededNumbers(state: UInt64(seed))
         let steps = (0..<Int.random(in: 20...250, using: &numbers)).map { _ in

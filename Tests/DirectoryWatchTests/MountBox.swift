@@ -4,8 +4,8 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-/// A watch in a mount namespace of its own, on a tmpfs of its own, and the ways to mount, move and remove things around
-/// it. Nothing in it is polled and no tick looks: what it notices, events brought.
+/// A watch in a mount namespace of its own, on a tmpfs of its own, and commands to mount, move and remove directories
+/// around it. Nothing is polled and there are no ticks: all notices follow from events.
 final class MountBox {
     /// Why there can be none here; nil if there can.
     static let refusal: String? = {
@@ -29,7 +29,7 @@ final class MountBox {
 
     private let scratch: ScratchDirectory
     let probe: RunningProgram
-    private var taken = 0
+    private var readCount = 0
 
     /// Runs `prepare` in the empty tmpfs, then watches `roots`, paths in it by their names.
     init(_ prepare: String, roots: [String: String] = ["inbox": "inbox"], ready: Bool = true) async throws {
@@ -60,16 +60,16 @@ final class MountBox {
     /// The tmpfs's directory, as seen from here.
     var path: String { "/proc/\(probe.pid)/root\(scratch.path)" }
 
-    /// Runs a script and waits until the watch has told `notice`.
+    /// Runs a script and waits until the watch has reported `notice`.
     func run(
-        _ script: String, tells notice: String, sourceLocation: SourceLocation = #_sourceLocation
+        _ script: String, reports notice: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let before = monotonic()
         try run(script)
         try await wait(for: notice, since: before, script, sourceLocation: sourceLocation)
     }
 
-    /// Waits until the watch has told `notice`; prints how long that took since `before`, and checks that it was less
+    /// Waits until the watch has reported `notice`; prints how long that took since `before`, and checks that it was less
     /// than five seconds.
     func wait(
         for notice: String, since before: UInt64, _ what: String = "",
@@ -82,8 +82,8 @@ final class MountBox {
         #expect(milliseconds < 5_000 * slowness, sourceLocation: sourceLocation)
     }
 
-    /// Waits until all is compared; what was told since the last call, sorted, and the state.
-    func settle() async throws -> (notices: [String], state: String) {
+    /// Waits until all is compared; returns the notices since the last call, sorted, and the state.
+    func awaitQuiet() async throws -> (notices: [String], state: String) {
         probe.signal(SIGUSR1)
         let line = try await probe.line("a reconciliation") { $0.contains(" reconciled [") }
         let state = line.split(separator: " ").dropFirst(2).joined(separator: " ")
@@ -92,8 +92,8 @@ final class MountBox {
 
     private func notices() -> [String] {
         let lines = probe.lines
-        defer { taken = lines.count }
-        return lines[taken...].compactMap { line in
+        defer { readCount = lines.count }
+        return lines[readCount...].compactMap { line in
             let words = line.split(separator: " ", omittingEmptySubsequences: false).dropFirst()
             return words.first == "reconciled" || words.first == "ready" ? nil : words.joined(separator: " ")
         }.sorted()

@@ -5,16 +5,19 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-/// In a mount namespace of its own, in a process of its own: this program again, with a variable that tells it so.
+/// In a mount namespace of its own, in a process of its own: this program again, with a variable that reports it so.
 @Suite(
-    "Roots that are file systems of their own come and go, and are watched on", .tags(.heavy), .timeLimit(.minutes(60)))
+    "Roots that are file systems of their own stay watched when they are mounted again", .tags(.heavy),
+    .timeLimit(.minutes(60)))
 struct MountedAgainTests {
     private static let variable = "PHOTOINBOX_TEST_MOUNTED_AGAIN"
     private static let isInside = getenv(variable) != nil
     private static let refusal: String? =
         geteuid() == 0 ? MountBox.refusal : "skipped: needs root, to mount file systems of its own"
 
-    @Test("In a mount namespace of its own", .enabled(if: !isInside && refusal == nil, "\(refusal ?? "runs inside")"))
+    @Test(
+        "The tests below pass in a mount namespace",
+        .enabled(if: !isInside && refusal == nil, "\(refusal ?? "runs inside")"))
     func outside() async throws {
         let program = try #require(CommandLine.arguments.first)
         try await aside {
@@ -35,7 +38,7 @@ struct MountedAgainTests {
     }
 
     @Test(
-        "A root that is unmounted and mounted again before anybody looked is watched on",
+        "A root that is unmounted and mounted again before it is checked stays watched",
         .enabled(
             if: isInside && MountBox.hasDisks,
             "skipped: needs loop devices and mkfs.ext4, in the process that the other test starts"))
@@ -50,13 +53,13 @@ struct MountedAgainTests {
         mkdir(watched.path("sub"), 0o755)
         await watched.start()
         #expect(watched.watch.snapshot().roots[0].watches == 2)
-        try await watched.settle()
-        _ = watched.take()
+        try await watched.awaitQuiet()
+        _ = watched.removeNotices()
         try watched.whileEngineIsStuck {
             try Self.unmount(root)
             try runProgram(["/bin/mount", "-o", "loop", image, root])
         }
-        try await watched.settle()
+        try await watched.awaitQuiet()
         try await watched.waitForClose("a.jpg") { try watched.write("inbox/a.jpg", "a") }
         try await watched.waitForClose("sub/b.jpg") { try watched.write("inbox/sub/b.jpg", "b") }
         #expect(watched.watch.snapshot().roots[0].watches == 2)
@@ -65,7 +68,7 @@ struct MountedAgainTests {
     }
 
     @Test(
-        "A root that is unmounted is gone, and back when it is mounted",
+        "A root is gone when it is unmounted, and back when it is mounted",
         .enabled(if: isInside, "skipped: runs in the process that the other test starts"))
     func rootUnmounted() async throws {
         let watched = try Watched()
@@ -75,16 +78,16 @@ struct MountedAgainTests {
         mkdir(watched.path("sub"), 0o755)
         try watched.write("inbox/sub/a.jpg", "a")
         await watched.start()
-        _ = watched.take()
+        _ = watched.removeNotices()
         try await watched.wait {
             if case .rootGone = $0.kind { true } else { false }
         } while: {
             try Self.unmount(root)
         }
-        #expect(!watched.take().contains { $0.kind == .vanished })
+        #expect(!watched.removeNotices().contains { $0.kind == .vanished })
         try runProgram(["/bin/mount", "-t", "tmpfs", "photos", root])
         watched.queue.sync { watched.watch.checkNow() }
-        try await watched.settle()
+        try await watched.awaitQuiet()
         try await watched.waitForClose("b.jpg") { try watched.write("inbox/b.jpg", "b") }
         #expect(watched.watch.snapshot().roots[0].watches == 1)
         await watched.end()

@@ -7,21 +7,22 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-/// What was told twice, never, or under paths that never were, before observations waited for the events before them.
-@Suite("Each version of a file is told once, under the path that it has")
+/// What was reported twice, never, or under paths that never were, before observations waited for the events before them.
+@Suite("Each version of a file is reported once, at its path")
 struct OnceTests {
-    /// Starts a watch over an empty directory, runs `body`, lets all come to rest, and returns what was told.
-    private func told(below parent: String? = nil, _ body: (Watched) async throws -> Void) async throws -> [String] {
+    /// Starts a watch over an empty directory, runs `body`, waits until all is reported, and returns the notices.
+    private func reported(below parent: String? = nil, _ body: (Watched) async throws -> Void) async throws -> [String]
+    {
         let watched = try Watched(below: parent, asksForLeases: true)
         await watched.start()
-        _ = watched.take()
+        _ = watched.removeNotices()
         try await body(watched)
-        try await watched.settle()
+        try await watched.awaitQuiet()
         await watched.end()
-        return watched.takeLines()
+        return watched.removeLines()
     }
 
-    /// Makes a file, and waits until it is told.
+    /// Makes a file, and waits until it is reported.
     private func make(_ name: String, in watched: Watched) async throws {
         let isFinished: @Sendable (WatchNotice) -> Bool = { notice in
             guard case .finished = notice.kind else { return false }
@@ -30,22 +31,23 @@ struct OnceTests {
         try await watched.wait(isFinished) { try watched.write("inbox/\(name)", "a") }
     }
 
-    @Test("A directory whose file's mode was changed, then renamed: the file is renamed and not told as finished again")
+    @Test(
+        "A file whose mode was changed before its directory was renamed is reported as renamed, not as finished again")
     func modeThenRename() async throws {
-        let lines = try await told { watched in
+        let lines = try await reported { watched in
             mkdir(watched.path("d"), 0o755)
             try await make("d/f", in: watched)
             chmod(watched.path("d/f"), 0o600)
-            try await watched.settle()
+            try await watched.awaitQuiet()
             rename(watched.path("d"), watched.path("e"))
         }
         #expect(lines.count { $0.hasPrefix("d/f finished") } == 1 && lines.count { $0.contains("finished") } == 1)
         #expect(lines.contains("e/f renamed(d/f)"))
     }
 
-    @Test("A file that was given a second name is not told again when its directory is renamed")
+    @Test("A file with a second name is not reported again when its directory is renamed")
     func linkThenRename() async throws {
-        let lines = try await told { watched in
+        let lines = try await reported { watched in
             mkdir(watched.path("d"), 0o755)
             try await make("d/f", in: watched)
             link(watched.path("d/f"), watched.scratch.appending("outside"))
@@ -55,10 +57,10 @@ struct OnceTests {
         #expect(lines.contains("e/f renamed(d/f)"))
     }
 
-    @Test("A file that was closed again before its directory was renamed is told once under the new name")
+    @Test("A file that was closed again before its directory was renamed is reported once at the new path")
     func closedThenRename() async throws {
         for _ in 0..<20 {
-            let lines = try await told { watched in
+            let lines = try await reported { watched in
                 mkdir(watched.path("d"), 0o755)
                 try await make("d/f", in: watched)
                 close(open(watched.path("d/f"), O_WRONLY | O_CLOEXEC))
@@ -69,7 +71,7 @@ struct OnceTests {
     }
 
     @Test(
-        "A file in a directory that has just left and come back is told, on the watch's own queue as well",
+        "A file in a directory that was moved away and back is reported, on the watch's own queue as well",
         arguments: [false, true])
     func leftAndCameBack(sharesQueue: Bool) async throws {
         let watched = try Watched(asksForLeases: true, sharesQueue: sharesQueue)
@@ -91,9 +93,9 @@ struct OnceTests {
         await watched.end()
     }
 
-    @Test("A file that left before its directory was renamed is told as gone, and never under the new name")
+    @Test("A file that was deleted before its directory was renamed is reported as vanished, and never at the new path")
     func leftThenRename() async throws {
-        let lines = try await told { watched in
+        let lines = try await reported { watched in
             mkdir(watched.path("d"), 0o755)
             try await make("d/f", in: watched)
             rename(watched.path("d/f"), watched.scratch.appending("x"))
@@ -103,10 +105,10 @@ struct OnceTests {
         #expect(lines.contains("d/f vanished"))
     }
 
-    @Test("Two renames of nested directories in a row: no path is made of the one's new name and the other's old one")
+    @Test("After two renames of nested directories no path of the one's new and the other's old name is reported")
     func nestedRenames() async throws {
         for _ in 0..<20 {
-            let lines = try await told { watched in
+            let lines = try await reported { watched in
                 mkdir(watched.path("a"), 0o755)
                 mkdir(watched.path("a/b"), 0o755)
                 try await make("a/b/f", in: watched)
@@ -120,9 +122,10 @@ struct OnceTests {
     }
 
     @Test(
-        "The last close of a mapped file is told, though neither its size nor its time has changed", arguments: [0, 1])
+        "The last close of a mapped file is reported, though neither its size nor its time has changed",
+        arguments: [0, 1])
     func mapped(ticks: Int) async throws {
-        let lines = try await told { watched in
+        let lines = try await reported { watched in
             let file = open(watched.path("m"), O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
             ftruncate(file, 4096)
             let memory = try #require(mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0))
@@ -142,33 +145,33 @@ struct OnceTests {
                 close(file)
             }
         }
-        // The close of another is told, too, unless the file was known as being written by then.
+        // The close of another is reported, too, unless the file was known as being written by then.
         #expect((1...(2 - ticks)).contains(lines.count { $0.hasPrefix("m finished") }), "\(lines)")
     }
 
     @Test(
-        "A file that was made without a name is told in a moment once it has one and is closed, at the latest on a tick",
+        "A file that was made without a name is reported once it has one and is closed, at the latest on a tick",
         arguments: [nil, "/dev/shm"], [false, true])
     func unnamed(parent: String?, isLate: Bool) async throws {
-        let isTold = Locked(false)
-        let lines = try await told(below: parent) { watched in
+        let isReported = Locked(false)
+        let lines = try await reported(below: parent) { watched in
             let file = open(watched.path(""), O_WRONLY | oTmpfile | O_CLOEXEC, 0o644)
             try #require(file >= 0)
             write(file, "abc", 3)
             try await watched.wait({ $0.kind == .finished(.found) && $0.path == "t" }) {
                 _ = linkat(AT_FDCWD, "/proc/self/fd/\(file)", AT_FDCWD, watched.path("t"), AT_SYMLINK_FOLLOW)
-                // No event tells of this close, and a program that another test starts may have the file open until it is
-                // executed: the ticks tell.
+                // No event reports of this close, and a program that another test starts may have the file open until it is
+                // executed: the ticks report.
                 Thread.detachNewThread {
                     for _ in 0..<(isLate ? 3 : 0) { watched.queue.sync { watched.watch.checkNow() } }
                     close(file)
-                    while !isTold.withLock({ $0 }) {
+                    while !isReported.withLock({ $0 }) {
                         watched.queue.sync { watched.watch.checkNow() }
                         usleep(10_000)
                     }
                 }
             }
-            isTold.withLock { $0 = true }
+            isReported.withLock { $0 = true }
         }
         #expect(lines.filter { $0 != "t created" } == ["t finished(found)"])
     }
@@ -176,7 +179,7 @@ struct OnceTests {
     /// O_TMPFILE, which is a macro of two others.
     private let oTmpfile: Int32 = 0o20000000 | O_DIRECTORY
 
-    @Test("Each file of an archive is told once while it is unpacked into directories that are new")
+    @Test("Each file of an archive that is unpacked into new directories is reported once")
     func archive() async throws {
         let scratch = try ScratchDirectory()
         for number in 0..<60 {
@@ -187,7 +190,7 @@ struct OnceTests {
         }
         try await run("/usr/bin/tar", "-C", scratch.path, "-cf", scratch.appending("a.tar"), "tree")
         for round in 0..<20 {
-            let lines = try await told { watched in
+            let lines = try await reported { watched in
                 try await run("/usr/bin/tar", "-C", watched.path(""), "-xf", scratch.appending("a.tar"))
             }
             let finished = lines.filter { $0.contains(" finished(") }

@@ -3,7 +3,7 @@ import Testing
 @testable import DirectoryWatch
 @testable import WatchCore
 
-@Suite("Bursts are gathered, single events are not")
+@Suite("The events of a burst are gathered, single events are not")
 struct PacerTests {
     @Test func lowRate() {
         var pacer = Pacer()

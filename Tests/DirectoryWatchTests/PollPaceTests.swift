@@ -3,12 +3,12 @@ import Testing
 @testable import DirectoryWatch
 @testable import WatchCore
 
-@Suite("What no event tells is compared at a pace of its own")
+@Suite("Polls and audits have adaptive intervals")
 struct PollPaceTests {
     private static let second: UInt64 = 1_000_000_000
     private static let bounds = CompareBounds(shortest: .seconds(2), longest: .seconds(60))
 
-    /// Ticks every five seconds; each comparison takes `cost` and finds what `finds` says. Returns the ticks on which
+    /// Ticks every five seconds; each comparison takes `cost` and finds differences if `finds` is true. Returns the ticks on which
     /// one began.
     private func run(
         _ pace: inout PollPace, ticks: Range<UInt64>, cost: UInt64 = 1_000_000, jitter: Bool = false,
@@ -26,7 +26,7 @@ struct PollPaceTests {
         return begun
     }
 
-    @Test("Quiet: each pause is twice the last, up to the bound")
+    @Test("Without differences each pause is twice the last, up to the bound")
     func quiet() {
         var pace = PollPace(Self.bounds, startingWith: .seconds(2), now: 0)
         let begun1 = run(&pace, ticks: 1..<60)
@@ -34,7 +34,7 @@ struct PollPaceTests {
         #expect(pace.interval == 60 * Self.second)
     }
 
-    @Test("While files arrive it is done on every tick, and at once again after a pause")
+    @Test("While files arrive a poll comes on every tick, and at once again after a pause")
     func busy() {
         var pace = PollPace(Self.bounds, startingWith: .seconds(60), now: 0)
         let begun2 = run(&pace, ticks: 1..<20, finds: { $0 > 10 })
@@ -42,7 +42,7 @@ struct PollPaceTests {
         #expect(pace.interval == 2 * Self.second)
     }
 
-    @Test("Ticks that come a little early count")
+    @Test("Ticks that come slightly early count")
     func jitter() {
         var pace = PollPace(
             CompareBounds(shortest: .seconds(5), longest: .seconds(5)), startingWith: .seconds(5), now: 0)
@@ -51,7 +51,7 @@ struct PollPaceTests {
     }
 
     @Test(
-        "Never more than a fiftieth of the time, whatever is found",
+        "Polls take at most a fiftieth of the time, whatever they find",
         arguments: [UInt64(10_000_000), 300_000_000, 4 * second])
     func share(cost: UInt64) {
         var pace = PollPace(Self.bounds, startingWith: .seconds(2), now: 0)
@@ -61,7 +61,7 @@ struct PollPaceTests {
         #expect(begun.count > 100)
     }
 
-    @Test("That a server hung once does not keep it away for long, nor does one that always does for ever")
+    @Test("A server that hung once is soon polled again, and one that always hangs at least every hour")
     func hung() {
         var pace = PollPace(Self.bounds, startingWith: .seconds(2), now: 0)
         pace.begin(at: 0)
@@ -74,7 +74,7 @@ struct PollPaceTests {
         #expect(pace.interval == PollPace.slowest)
     }
 
-    @Test("Nothing is asked twice at once, and a hint brings the next one near")
+    @Test("No two polls run at once, and a hint shortens the interval")
     func hints() {
         var pace = PollPace(Self.bounds, startingWith: .seconds(60), now: 0)
         #expect(!pace.isDue(at: 30 * Self.second))
@@ -84,12 +84,12 @@ struct PollPaceTests {
         #expect(!pace.isDue(at: 500 * Self.second))
         pace.abandon()
         #expect(pace.isDue(at: 500 * Self.second))
-        // One that ends without having begun says nothing.
+        // The end of one that has not begun is ignored.
         pace.end(at: 600 * Self.second, foundDifferences: true)
         #expect(pace.ended == nil)
     }
 
-    @Test("An audit comes daily, hourly after one that found something, and daily again after five that did not")
+    @Test("An audit comes daily, hourly after one with differences, and daily again after five without")
     func audits() {
         var pace = PollPace(ComparePolicy.audit(every: .seconds(86_400)), startingWith: .seconds(86_400), now: 0)
         #expect(!pace.isDue(at: 80_000 * Self.second))
@@ -105,7 +105,7 @@ struct PollPaceTests {
         #expect(hours == [24, 1, 2, 4, 8, 16, 24, 24])
     }
 
-    @Test("Bounds the wrong way round, none, and more than there is time")
+    @Test("Exchanged, zero and excessive bounds are accepted")
     func bounds() {
         #expect(CompareBounds(shortest: .seconds(9), longest: .seconds(3)).shortest == .seconds(3))
         var pace = PollPace(CompareBounds(shortest: .zero, longest: .zero), startingWith: .zero, now: 5)

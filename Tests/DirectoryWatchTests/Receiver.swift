@@ -1,7 +1,7 @@
 import DirectoryWatch
 import FileValues
 
-/// Believes every notice, and complains of those that don't agree with what it was told before.
+/// Applies every notice, and records those that contradict the notices before.
 struct Receiver {
     enum Entry: Equatable {
         case finished(FileIdentity)
@@ -18,18 +18,18 @@ struct Receiver {
     private(set) var directories: Set<Place> = []
     private(set) var complaints: [String] = []
     private(set) var changes = 0
-    /// How often what is told as finished had been closed by then.
+    /// How often each file was closed when it was reported as finished.
     private var closes: [Place: Int] = [:]
 
-    /// `closes` says how often the file was closed so far, for one that is told as finished.
-    mutating func take(_ notice: WatchNotice, closes count: Int) {
+    /// `closes` says how often the file was closed so far, for one that is reported as finished.
+    mutating func apply(_ notice: WatchNotice, closes count: Int) {
         let place = Place(root: notice.root, path: notice.path)
         switch notice.kind {
         case .finished:
             changes += 1
             guard let identity = notice.identity else { return complain(notice, "has no identity") }
             if entries[place] == .finished(identity), kind(notice) != .closeWrite || count <= closes[place] ?? 0 {
-                complain(notice, "was told before")
+                complain(notice, "was reported before")
             }
             closes[place] = count
             entries[place] = .finished(identity)
@@ -38,7 +38,7 @@ struct Receiver {
             entries[place] = .writing
         case .vanished:
             changes += 1
-            if entries.removeValue(forKey: place) == nil { complain(notice, "was never told") }
+            if entries.removeValue(forKey: place) == nil { complain(notice, "was never reported") }
         case .renamed(let from):
             changes += 1
             guard let identity = notice.identity else { return complain(notice, "has no identity") }
@@ -52,18 +52,18 @@ struct Receiver {
             if case .finished(let before) = entries[place], before.size == identity.size, before != identity {
                 entries[place] = .finished(identity)
             } else {
-                complain(notice, "was told as \(String(describing: entries[place]))")
+                complain(notice, "was reported as \(String(describing: entries[place]))")
             }
         case .notRegular:
             changes += 1
-            if entries[place] == .special { complain(notice, "was told before") }
+            if entries[place] == .special { complain(notice, "was reported before") }
             entries[place] = .special
         case .directoryAppeared:
             changes += 1
-            if !directories.insert(place).inserted { complain(notice, "was told before") }
+            if !directories.insert(place).inserted { complain(notice, "was reported before") }
         case .directoryVanished:
             changes += 1
-            if directories.remove(place) == nil { complain(notice, "was never told") }
+            if directories.remove(place) == nil { complain(notice, "was never reported") }
         case .rootGone, .rootBack, .treeGone, .treeBack, .overflow, .healed, .unreadable: break
         }
     }

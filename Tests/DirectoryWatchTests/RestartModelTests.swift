@@ -6,13 +6,13 @@ import Testing
 @testable import DirectoryWatch
 @testable import WatchCore
 
-/// The model with restarts in between: what programs do goes on while nobody watches.
+/// The model with restarts in between: programs go on while no watch runs.
 private struct RestartModel {
     var model = Model()
     let fileSystem: FileSystem
-    /// As it was saved last; what came after is lost when it crashes.
+    /// The last saved memory; later changes are lost in a crash.
     private var saved = WatchMemory()
-    var told = 0
+    var reported = 0
 
     init(_ fileSystem: FileSystem) {
         self.fileSystem = fileSystem
@@ -21,7 +21,7 @@ private struct RestartModel {
 
     var rule: IdentityRule { IdentityRule(fileSystem) }
 
-    /// Takes care of some of what was told.
+    /// Acknowledges a share of the reported files.
     mutating func acknowledge(_ share: Double, using numbers: inout SeededNumbers) {
         for (place, entry) in model.receiver.entries.sorted(by: { $0.key.path < $1.key.path }) {
             guard Double.random(in: 0..<1, using: &numbers) < share else { continue }
@@ -42,7 +42,7 @@ private struct RestartModel {
         saved = try WatchMemory(decoding: memory.encoded())
     }
 
-    /// Ends without a word; programs go on; another begins with what was saved last.
+    /// Ends the watch as a crash does; programs go on; another begins with the last saved memory.
     mutating func restart(while steps: [ModelStep]) {
         for inode in model.kernel.inodes.keys { model.kernel.inodes[inode]?.watch = nil }
         for step in steps where step.kind.isOfPrograms { model.perform(step) }
@@ -52,7 +52,7 @@ private struct RestartModel {
     }
 
     private mutating func begin(with memory: WatchMemory) {
-        told += model.receiver.changes
+        reported += model.receiver.changes
         model.core = TreeCore(roots: ["x", "y"], memories: memory.roots)
         model.workers = [FakeWorker(root: 0), FakeWorker(root: 1)]
         model.results = HeldResults()
@@ -61,12 +61,12 @@ private struct RestartModel {
             model.workers[place].fileSystem = fileSystem
         }
         recallInReceiver(memory)
-        told -= model.receiver.changes
+        reported -= model.receiver.changes
         model.core.start(ticket: nil)
         model.pump()
     }
 
-    /// The receiver knows what it took care of, and of nothing else.
+    /// The receiver knows the files that it acknowledged, and no others.
     private mutating func recallInReceiver(_ memory: WatchMemory) {
         for (id, memories) in memory.roots {
             guard let top = model.core.state.tree.roots.firstIndex(where: { $0.id == id }).map({ FakeKernel.tops[$0] })
@@ -91,14 +91,14 @@ private struct RestartModel {
                     notices.append(WatchNotice(root: id, path: path, kind: kind, identity: identity))
                 })
             for notice in notices {
-                model.receiver.take(notice, closes: notice.identity.flatMap { model.kernel.closes[$0.inode] } ?? 0)
+                model.receiver.apply(notice, closes: notice.identity.flatMap { model.kernel.closes[$0.inode] } ?? 0)
             }
         }
     }
 }
 
 extension ModelStep.Kind {
-    /// What happens whether somebody watches or not.
+    /// Whether it happens without a watch, too.
     fileprivate var isOfPrograms: Bool {
         switch self {
         case .events, .events2, .work, .work2, .work3, .results, .results2, .age, .tick, .reconcile, .watchLimit: false
@@ -122,7 +122,7 @@ extension FakeKernel {
     }
 }
 
-@Suite("A restart yields only what changed meanwhile", .tags(.heavy))
+@Suite("After a restart only changes since the last watch are reported", .tags(.heavy))
 struct RestartModelTests {
     private static func steps(_ count: ClosedRange<Int>, using numbers: inout SeededNumbers) -> [ModelStep] {
         (0..<Int.random(in: count, using: &numbers)).map { _ in
@@ -136,7 +136,7 @@ struct RestartModelTests {
     private static let vfat = FileSystem(type: 0x4D44, identifier: 1)
 
     @Test(
-        "Random sequences with restarts, crashes, old memories and half of it acknowledged: told is what is there",
+        "Random sequences with restarts, crashes, old memories and partial acknowledgement: the notices agree with the directory",
         arguments: 0..<ModelTests.seeds)
     func sequence(seed: Int) throws {
         var numbers = SeededNumbers(state: UInt64(seed) + 1 << 32)
@@ -155,7 +155,7 @@ struct RestartModelTests {
         #expect(faults.isEmpty, "seed \(seed): \(faults.joined(separator: "; "))")
     }
 
-    @Test("With everything acknowledged and nothing changed, nothing at all is told", arguments: 0..<ModelTests.seeds)
+    @Test("With all files acknowledged and no changes, a restart reports nothing", arguments: 0..<ModelTests.seeds)
     func silence(seed: Int) throws {
         var numbers = SeededNumbers(state: UInt64(seed) + 1 << 33)
         var run = RestartModel(seed.isMultiple(of: 2) ? Self.vfat : Self.ext4)
@@ -165,13 +165,13 @@ struct RestartModelTests {
             #expect(rests)
             run.acknowledge(1, using: &numbers)
             try run.save()
-            let before = run.told + run.model.receiver.changes
+            let before = run.reported + run.model.receiver.changes
             run.restart(while: [])
             let restsAgain = run.model.drain()
             #expect(restsAgain)
             let faults = run.model.faults()
             #expect(faults.isEmpty, "seed \(seed): \(faults.joined(separator: "; "))")
-            #expect(run.told + run.model.receiver.changes == before, "seed \(seed)")
+            #expect(run.reported + run.model.receiver.changes == before, "seed \(seed)")
         }
     }
 }

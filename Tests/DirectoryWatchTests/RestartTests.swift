@@ -6,14 +6,14 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@Suite("What an earlier watch knew is not told again", .timeLimit(.minutes(60)))
+@Suite("Files that an earlier watch reported are not reported again", .timeLimit(.minutes(60)))
 struct RestartTests {
     /// A watch that knows what `watched` left, over the same directory.
     private func next(
-        after watched: Watched, acknowledging isDone: (WatchNotice) -> Bool = { _ in true }, told: [WatchNotice],
+        after watched: Watched, acknowledging isDone: (WatchNotice) -> Bool = { _ in true }, reported: [WatchNotice],
         exclude: @escaping @Sendable (BytePath, FileKind) -> Bool = { _, _ in false }
     ) async throws -> Watched {
-        let memory = try WatchMemory(decoding: end(watched, acknowledging: told.filter(isDone)).encoded())
+        let memory = try WatchMemory(decoding: end(watched, acknowledging: reported.filter(isDone)).encoded())
         await watched.end()
         return try Watched(in: watched.scratch, memory: memory, exclude: exclude)
     }
@@ -27,7 +27,7 @@ struct RestartTests {
         }
     }
 
-    @Test("Everything acknowledged and nothing changed: silence; then exactly what changed while nobody watched")
+    @Test("With all files acknowledged, a restart reports nothing, or exactly the changes in between")
     func differences() async throws {
         var watched = try Watched()
         for directory in ["a", "a/deep", "b", "gone"] { mkdir(watched.path(directory), 0o755) }
@@ -35,18 +35,18 @@ struct RestartTests {
         for name in names { try watched.write("inbox/\(name)", name) }
         symlink("nowhere", watched.path("a/link"))
         await watched.start()
-        let told = watched.take()
-        #expect(told.count == 7 + 4 + 1)
+        let reported = watched.removeNotices()
+        #expect(reported.count == 7 + 4 + 1)
 
-        watched = try await next(after: watched, told: told)
+        watched = try await next(after: watched, reported: reported)
         await watched.start()
-        #expect(watched.takeLines().isEmpty)
+        #expect(watched.removeLines().isEmpty)
         #expect(watched.watch.snapshot().roots[0].knownFiles == 8)
         #expect(watched.queue.sync { watched.watch.memoryChanges } == 0)
         _ = await watched.reconcile()
-        #expect(watched.takeLines().isEmpty)
+        #expect(watched.removeLines().isEmpty)
 
-        watched = try await next(after: watched, told: [])
+        watched = try await next(after: watched, reported: [])
         try watched.write("inbox/a/1", "longer")
         try watched.write("inbox/new", "new")
         unlink(watched.path("a/2"))
@@ -56,7 +56,7 @@ struct RestartTests {
         mkfifo(watched.path("a/link"), 0o600)
         mkdir(watched.path("fresh"), 0o755)
         await watched.start()
-        let lines = watched.takeLines()
+        let lines = watched.removeLines()
         #expect(
             Set(lines) == [
                 "a/1 finished(found)", "new finished(found)", "a/2 vanished", "c directoryAppeared",
@@ -66,56 +66,58 @@ struct RestartTests {
             ])
         #expect(lines.count == 12)
         #expect(watched.queue.sync { watched.watch.memoryChanges } > 0)
-        // What happens from then on is told as ever.
+        // What happens from then on is reported as ever.
         try await watched.waitForClose("c/5") { try watched.write("inbox/c/5", "again") }
         await watched.end()
     }
 
-    @Test("What was told and not acknowledged, or acknowledged as it was before, is told again")
+    @Test("A file that was not acknowledged, or in an earlier version, is reported again")
     func unacknowledged() async throws {
         var watched = try Watched()
         for name in ["done", "open", "written", "renamed"] { try watched.write("inbox/\(name)", name) }
         await watched.start()
-        let told = watched.take()
+        let reported = watched.removeNotices()
         try await watched.waitForClose("written") { try watched.write("inbox/written", "more") }
-        let early = end(watched, acknowledging: told.filter { $0.path == "renamed" })
+        let early = end(watched, acknowledging: reported.filter { $0.path == "renamed" })
         #expect(early.count(of: "inbox") == 1)
         rename(watched.path("renamed"), watched.path("renamed anew"))
-        try await watched.settle()
-        watched = try await next(after: watched, acknowledging: { $0.path != "open" }, told: told)
+        try await watched.awaitQuiet()
+        watched = try await next(after: watched, acknowledging: { $0.path != "open" }, reported: reported)
         await watched.start()
         #expect(
-            Set(watched.takeLines()) == [
+            Set(watched.removeLines()) == [
                 "open finished(found)", "written finished(found)", "renamed anew finished(found)",
             ])
         await watched.end()
     }
 
-    @Test("What the rule leaves out now is neither told nor remembered, and is no loss")
+    @Test("Files that the rule excludes now are neither reported, nor remembered, nor reported as vanished")
     func excluded() async throws {
         var watched = try Watched()
         for directory in ["keep", "cache", "cache/deep"] { mkdir(watched.path(directory), 0o755) }
         for name in ["keep/1", "keep/2.tmp", "cache/3", "cache/deep/4"] { try watched.write("inbox/\(name)", name) }
         await watched.start()
-        let told = watched.take()
-        watched = try await next(after: watched, told: told) { path, kind in
+        let reported = watched.removeNotices()
+        watched = try await next(after: watched, reported: reported) { path, kind in
             path.name == "cache" && kind == .directory || path.lowercasedExtension == Array("tmp".utf8)
         }
         await watched.start()
-        #expect(watched.takeLines().isEmpty)
+        #expect(watched.removeLines().isEmpty)
         #expect(watched.watch.snapshot().roots[0].knownFiles == 1)
         // Without that rule it is found as new.
-        watched = try await next(after: watched, told: [])
+        watched = try await next(after: watched, reported: [])
         await watched.start()
         #expect(
-            Set(watched.takeLines()) == [
+            Set(watched.removeLines()) == [
                 "keep/2.tmp finished(found)", "cache directoryAppeared", "cache/3 finished(found)",
                 "cache/deep directoryAppeared", "cache/deep/4 finished(found)",
             ])
         await watched.end()
     }
 
-    @Test("Another directory in its place is told whole; the first is known when it is back, in this life or the next")
+    @Test(
+        "Another directory at the root's path is reported completely; the first is recognised when it is back, also after a restart"
+    )
     func otherDirectory() async throws {
         let scratch = try ScratchDirectory()
         for name in ["one", "two"] { mkdir(scratch.appending(name), 0o755) }
@@ -128,40 +130,40 @@ struct RestartTests {
         var watched = try Watched(in: scratch)
         try watched.write("inbox/card one", "1")
         await watched.start()
-        let told = watched.take()
-        watched = try await next(after: watched, told: told)
+        let reported = watched.removeNotices()
+        watched = try await next(after: watched, reported: reported)
         insert("two")
         try watched.write("inbox/card two", "2")
         await watched.start()
-        let second = watched.take()
+        let second = watched.removeNotices()
         #expect(second.map(\.path) == ["card two"])
         _ = end(watched, acknowledging: second)
-        // Back within this life.
+        // Back without a restart.
         try await watched.wait({ $0.kind == .rootBack }) {
             insert("one")
             watched.queue.sync { watched.watch.checkNow() }
         }
         _ = await watched.reconcile()
-        #expect(watched.take().allSatisfy { $0.path.isEmpty })
+        #expect(watched.removeNotices().allSatisfy { $0.path.isEmpty })
         for card in ["one", "two", "one"] {
-            watched = try await next(after: watched, told: [])
+            watched = try await next(after: watched, reported: [])
             insert(card)
             await watched.start()
-            #expect(watched.takeLines().isEmpty)
+            #expect(watched.removeLines().isEmpty)
         }
         await watched.end()
     }
 
-    @Test("A root that is not there keeps what is remembered of it, and so do roots that are not watched")
+    @Test("Roots that are absent, or not watched any more, stay remembered")
     func absent() async throws {
         var watched = try Watched()
         try watched.write("inbox/a", "a")
         await watched.start()
-        let told = watched.take()
-        watched = try await next(after: watched, told: told)
+        let reported = watched.removeNotices()
+        watched = try await next(after: watched, reported: reported)
         rename(watched.path(""), watched.scratch.appending("away"))
         await watched.start()
-        #expect(watched.takeLines().count == 1)
+        #expect(watched.removeLines().count == 1)
         var memory = end(watched, acknowledging: [])
         #expect(memory.count(of: "inbox") == 1)
         let scratch = watched.scratch
@@ -174,7 +176,7 @@ struct RestartTests {
         rename(scratch.appending("away"), scratch.appending("inbox"))
         watched = try Watched(in: scratch, memory: memory)
         await watched.start()
-        #expect(watched.takeLines().isEmpty)
+        #expect(watched.removeLines().isEmpty)
         await watched.end()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import DirectoryWatch
 @testable import WatchCore
 
-@Suite("The way to a root: what leads its path elsewhere is told at once")
+@Suite("The path of a root: a change that leads it elsewhere is reported at once")
 struct RootPathTests {
     /// A directory with an inotify instance, one root and the table, driven by hand.
     private struct Traced {
@@ -15,9 +15,9 @@ struct RootPathTests {
         let instance: InotifyInstance
         let root: BytePath
         var table = RootPathTable()
-        /// Those that the table gave up last.
+        /// The watches that the table released last.
         var released: [Int32] = []
-        /// Those that the kernel ended.
+        /// The watches that the kernel removed.
         var ended: Set<Int32> = []
 
         init(_ root: String, _ prepare: (ScratchDirectory) throws -> Void) throws {
@@ -28,7 +28,7 @@ struct RootPathTests {
             #expect(!trace())
         }
 
-        /// Follows the path; whether it has to be followed again.
+        /// Traces the path; returns whether it has to be traced again.
         @discardableResult
         mutating func trace() -> Bool {
             table.beginTrace(of: 0)
@@ -40,8 +40,8 @@ struct RootPathTests {
 
         var path: RootPath { table.path(of: 0) ?? RootPath() }
 
-        /// Takes what the kernel told: how many records there were, and whether the path may lead elsewhere now.
-        mutating func take() throws -> (records: Int, concerned: Bool) {
+        /// Reads the records of the kernel: how many there were, and whether the path may lead elsewhere now.
+        mutating func readRecords() throws -> (records: Int, concerned: Bool) {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 8)
             defer { buffer.deallocate() }
             let count = try instance.read(into: buffer)
@@ -63,7 +63,7 @@ struct RootPathTests {
         }
     }
 
-    /// `relative` lies in `links`, `absolute` beside it; both lead to `a/b`.
+    /// `relative` is in `links`, `absolute` beside it; both lead to `a/b`.
     private static func links(_ scratch: ScratchDirectory) {
         tree(scratch)
         symlink("../a/b", scratch.appending("links/relative"))
@@ -71,7 +71,7 @@ struct RootPathTests {
     }
 
     @Test(
-        "Any rename of what a path leads through is told, one or more levels up, links and their targets included",
+        "A rename of any directory or link that the path leads through is reported, one or more levels up",
         arguments: [
             ("a/b/root", ["a", "away"]), ("a/b/root", ["a/b", "away"]),
             ("absolute/root", ["absolute", "away"]), ("absolute/root", ["links", "away"]),
@@ -88,22 +88,22 @@ struct RootPathTests {
             unlink(to)
             #expect(rename(from, to) == 0)
         }
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
         traced.trace()
         #expect(!traced.path.isComplete)
     }
 
-    @Test("Two ancestors that change places are told: the path leads to another root")
+    @Test("Exchanging two ancestors is reported")
     func exchange() throws {
         var traced = try Traced("a/b/root", Self.tree)
         let scratch = traced.scratch
         try swapPlaces(scratch.appending("a"), scratch.appending("other"))
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
         #expect(!traced.trace() && traced.path.isComplete && traced.released.count == 2)
     }
 
     @Test(
-        "A link that is set elsewhere is told, however that is done",
+        "A changed link is reported, however it was changed",
         arguments: ["rename", "unlink", "unlink of an open one", "hard link"])
     func linkSetElsewhere(by means: String) throws {
         var traced = try Traced("absolute/root", Self.links)
@@ -120,11 +120,11 @@ struct RootPathTests {
         default:
             // The link lives on under another name, so nothing ends and nothing moves.
             #expect(linkat(AT_FDCWD, link, AT_FDCWD, "\(link).second", 0) == 0)
-            _ = try traced.take()
+            _ = try traced.readRecords()
             traced.trace()
             #expect(rename(new, link) == 0)
         }
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
         #expect(!traced.trace() && traced.path.isComplete)
         // The directories `links`, `a` and `b`, the link `relative`, and the old link, which the kernel ends once it is gone.
         #expect(traced.ended.union(traced.released).count == 5)
@@ -132,39 +132,39 @@ struct RootPathTests {
         _ = consume held
     }
 
-    @Test("What is done in a directory on the way costs no record")
+    @Test("Changes of entries in a directory of the path raise no record")
     func quietAncestors() throws {
         var traced = try Traced("a/b/root", Self.tree)
         for name in ["a/file", "a/b/file", "file"] {
             close(creat(traced.scratch.appending(name), 0o644))
             unlink(traced.scratch.appending(name))
         }
-        #expect(try traced.take().records == 0)
+        #expect(try traced.readRecords().records == 0)
     }
 
-    @Test("Of a path that ends too early, the next name is told when it comes, and only that one")
+    @Test("If a path ends too early, only the missing name is reported when it appears")
     func awaiting() throws {
         var traced = try Traced("a/b/new/deep") { Self.tree($0) }
         #expect(!traced.path.isComplete && traced.path.missing?.name == "new")
         mkdir(traced.scratch.appending("a/b/else"), 0o755)
-        #expect(try !traced.take().concerned)
+        #expect(try !traced.readRecords().concerned)
         mkdir(traced.scratch.appending("a/b/new"), 0o755)
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
         #expect(!traced.trace() && traced.path.missing?.name == "deep")
         // The directory above is passed through now: its busy watch is given up for one that is quiet.
         #expect(traced.released.count == 1)
         for watch in traced.released { traced.instance.removeWatch(watch) }
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
         traced.trace()
         mkdir(traced.scratch.appending("a/b/more"), 0o755)
-        #expect(try traced.take().records == 0)
+        #expect(try traced.readRecords().records == 0)
         mkdir(traced.scratch.appending("aside"), 0o755)
         rename(traced.scratch.appending("aside"), traced.scratch.appending("a/b/new/deep"))
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
         #expect(!traced.trace() && traced.path.isComplete)
     }
 
-    @Test("A link that leads nowhere, a file in a directory's place, links that lead to themselves")
+    @Test("Dangling links, files instead of directories and link loops end the path")
     func deadEnds() throws {
         var traced = try Traced("dangling/root") { scratch in
             Self.tree(scratch)
@@ -172,7 +172,7 @@ struct RootPathTests {
         }
         #expect(traced.path.missing?.name == "missing")
         for name in ["a/missing", "a/missing/root"] { mkdir(traced.scratch.appending(name), 0o755) }
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
         traced.trace()
         #expect(traced.path.isComplete)
 
@@ -180,15 +180,15 @@ struct RootPathTests {
         #expect(traced.path.missing?.name == "file")
         unlink(traced.scratch.appending("file"))
         mkdir(traced.scratch.appending("file"), 0o755)
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
 
         traced = try Traced("loop/root") { symlink("loop", $0.appending("loop")) }
         #expect(!traced.path.isComplete && traced.path.isStable)
         unlink(traced.scratch.appending("loop"))
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
     }
 
-    @Test("A tree's watch on a directory of the way keeps all that it asks for")
+    @Test("A tree's watch on a directory of the path keeps its mask")
     func sharedWithTree() throws {
         var traced = try Traced("a/b/root", Self.tree)
         let directory = try openDirectory(traced.scratch.bytePath.appending("a"))
@@ -197,18 +197,18 @@ struct RootPathTests {
         #expect(traced.table.uses(watch))
         traced.trace()
         close(creat(traced.scratch.appending("a/file"), 0o644))
-        var (records, concerned) = try traced.take()
+        var (records, concerned) = try traced.readRecords()
         #expect(records == 1 && !concerned)
-        // The tree gives it up: its end is told, and the way is watched anew.
+        // The tree releases it: its end is reported, and the path is traced again.
         traced.instance.removeWatch(watch)
-        (records, concerned) = try traced.take()
+        (records, concerned) = try traced.readRecords()
         #expect(records == 1 && concerned && !traced.table.uses(watch))
         traced.trace()
         rename(traced.scratch.appending("a"), traced.scratch.appending("away"))
-        #expect(try traced.take().concerned)
+        #expect(try traced.readRecords().concerned)
     }
 
-    @Test("A root that is reached through /proc is followed by the kernel")
+    @Test("A path through /proc is traced as the kernel follows it")
     func throughProc() throws {
         let scratch = try ScratchDirectory()
         Self.tree(scratch)
@@ -219,7 +219,7 @@ struct RootPathTests {
     }
 }
 
-@Suite("Which watches stand on which ways")
+@Suite("The watches on the paths of roots")
 struct RootPathTableTests {
     private func way(_ watches: Set<Int32>, awaiting: (Int32, BytePath)? = nil) -> RootPath {
         RootPath(
@@ -236,7 +236,7 @@ struct RootPathTableTests {
         return table
     }
 
-    @Test("A watch that several roots need is given up when none does")
+    @Test("A watch that several roots need is released when none needs it")
     func sharing() {
         var table = table(way([1, 2]), way([1, 3]))
         #expect(table.apply(watch: 1, mask: .movedSelf, name: "") == [0, 1])
@@ -249,7 +249,7 @@ struct RootPathTableTests {
         #expect(table.count == 1)
     }
 
-    @Test("What is told while a path is followed makes the result stale, of the watches that it found")
+    @Test("A record of a watch on a path that is being traced makes the result stale")
     func meanwhile() {
         var table = table(way([1]), way([1]))
         table.beginTrace(of: 0)
@@ -263,7 +263,7 @@ struct RootPathTableTests {
         #expect(table.endTrace(of: 0, way([1, 9], awaiting: (9, "x"))) == (true, []))
     }
 
-    @Test("So much meanwhile that it is not kept: stale, too, and no more than once")
+    @Test("Too many records meanwhile make one result stale")
     func tooMuchMeanwhile() {
         var table = table(way([1]))
         table.beginTrace(of: 0)
@@ -275,7 +275,7 @@ struct RootPathTableTests {
         #expect(!table.endTrace(of: 0, way([1])).isStale)
     }
 
-    @Test("A watch that ended concerns its users once, and is not given up again")
+    @Test("A watch that ended concerns its roots once, and is not released again")
     func ending() {
         var table = table(way([1, 2]), way([1]))
         #expect(table.apply(watch: 1, mask: .ignored, name: "") == [0, 1])
@@ -284,7 +284,7 @@ struct RootPathTableTests {
         #expect(table.endTrace(of: 0, way([3])) == (false, [2]))
     }
 
-    @Test("A wide watch stays as long as anybody waits for a name in it")
+    @Test("A watch for names stays as long as a path lacks a name in its directory")
     func narrowing() {
         var table = table(way([1], awaiting: (1, "a")), way([1], awaiting: (1, "b")))
         #expect(table.needsNames)
@@ -298,7 +298,7 @@ struct RootPathTableTests {
         #expect(table.apply(watch: 1, mask: .ignored, name: "") == [0, 1])
     }
 
-    @Test("What a try abandoned is given up, if no other way needs it")
+    @Test("A watch that an attempt abandoned is released, unless another path needs it")
     func abandoned() {
         var table = table(way([1]))
         var way = way([2])

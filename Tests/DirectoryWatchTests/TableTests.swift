@@ -4,9 +4,9 @@ import Testing
 @testable import DirectoryWatch
 @testable import WatchCore
 
-@Suite("Tables of names and places")
+@Suite("The tables of names and directories")
 struct TableTests {
-    @Test("A hundred thousand random steps of an index agree with a dictionary", arguments: [1, 2, 3] as [UInt64])
+    @Test("100,000 random operations on an index agree with a dictionary", arguments: [1, 2, 3] as [UInt64])
     func index(seed: UInt64) {
         var random = SeededNumbers(state: seed)
         var index = EntryIndex()
@@ -41,7 +41,7 @@ struct TableTests {
         for key in 0..<700 as Range<UInt64> { #expect(find(key) == nil) }
     }
 
-    @Test("A full index finds a new one for all that is in it, however it came to be full")
+    @Test("A full index is rebuilt with all its entries, however it became full")
     func growth() {
         var index = EntryIndex()
         for place in 0..<100_000 as Range<Int32> {
@@ -64,7 +64,7 @@ struct TableTests {
         }
     }
 
-    @Test("Names of all lengths keep their bytes and their numbers, through sweeps, too")
+    @Test("Names of all lengths keep their bytes and numbers, also after a sweep")
     func names() {
         var names = NameTable()
         let lengths = [1, 2, 7, 8, 9, 16, 17, 254, 255, 256, 257, 511, 1023, 65_535] + Array(10..<3_000)

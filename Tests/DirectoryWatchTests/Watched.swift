@@ -41,7 +41,7 @@ final class Watched: Sendable {
         for name in roots { mkdir(scratch.appending(name), 0o755) }
     }
 
-    /// Starts, and waits until all that was there has been told.
+    /// Starts, and waits until all that was there has been reported.
     func start() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -61,8 +61,8 @@ final class Watched: Sendable {
         }
     }
 
-    /// Makes a file in a root and waits until it is told as finished, twice: all events before the first were looked
-    /// at then, at the latest by the look that told the second.
+    /// Makes a file in a root and waits until it is reported as finished, twice: all events before the first were applied
+    /// then, at the latest with the lookup that reported the second.
     func passEvents(in root: String = "inbox") async throws {
         for _ in 0..<2 {
             let name = "cookie-\(UInt32.random(in: 0 ... .max))"
@@ -78,13 +78,13 @@ final class Watched: Sendable {
     }
 
     /// The same, and then compares, so that half renames and directories' surveys are through, too.
-    func settle(in root: String = "inbox") async throws {
+    func awaitQuiet(in root: String = "inbox") async throws {
         try await passEvents(in: root)
         _ = await reconcile(root)
     }
 
-    /// Makes a file in the root `inbox`, leaves it open, and waits until it is told as created: it is looked at when some
-    /// time has passed, and so may be told later than what is made and closed after it.
+    /// Makes a file in the root `inbox`, leaves it open, and waits until it is reported as created: it is looked up when some
+    /// time has passed, and so may be reported later than files that are made and closed after it.
     func openNew(_ name: String) async throws -> Int32 {
         let path = BytePath(name)
         var file: Int32 = -1
@@ -120,7 +120,7 @@ final class Watched: Sendable {
         try body()
     }
 
-    /// Waits until a file is told as closed. The kernel tells of the last close: a program that another test starts at
+    /// Waits until a file is reported as closed. The kernel reports of the last close: a program that another test starts at
     /// the same moment holds the file open, too, until it is executed.
     func waitForClose(_ path: BytePath, while body: () throws -> Void) async throws {
         try await wait({ $0.path == path && $0.kind == .finished(.closeWrite) }, while: body)
@@ -132,7 +132,7 @@ final class Watched: Sendable {
         }
     }
 
-    /// Ends the watch; then what its workers were still at has ended, too.
+    /// Ends the watch, and waits until its workers have ended their requests.
     func end() async {
         await withCheckedContinuation { continuation in
             queue.async { self.watch.invalidate { continuation.resume() } }
@@ -141,7 +141,7 @@ final class Watched: Sendable {
     }
 
     /// All notices so far without those of cookies, and starts anew.
-    func take() -> [WatchNotice] {
+    func removeNotices() -> [WatchNotice] {
         notices.withLock { all in
             defer { all = [] }
             return all.filter { !$0.path.name.bytes.starts(with: Array("cookie-".utf8)) }
@@ -149,13 +149,13 @@ final class Watched: Sendable {
     }
 
     /// The same as `path kind` lines.
-    func takeLines() -> [String] { take().map { "\($0.path) \(describe($0.kind))" } }
+    func removeLines() -> [String] { removeNotices().map { "\($0.path) \(describe($0.kind))" } }
 
     /// Those of finished files alone.
-    func takeFinished() -> [String] { takeLines().filter { $0.contains(" finished(") } }
+    func removeFinished() -> [String] { removeLines().filter { $0.contains(" finished(") } }
 
-    func takeFinishedPaths() -> [String] {
-        takeFinished().map { $0.split(separator: " ").dropLast().joined(separator: " ") }
+    func removeFinishedPaths() -> [String] {
+        removeFinished().map { $0.split(separator: " ").dropLast().joined(separator: " ") }
     }
 
     func path(_ name: String) -> String { scratch.appending("inbox/\(name)") }

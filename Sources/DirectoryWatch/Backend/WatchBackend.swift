@@ -1,17 +1,17 @@
 import FileValues
 import LinuxKernel
 
-/// Where watches on directories come from. Called on the roots' queues, and by threads that take part in a turn there, of
-/// which any may hang in it.
+/// The source of watches on directories. Called on the roots' queues, and by threads that work for a turn there; any of
+/// these may hang in a call.
 protocol WatchBackend: Sendable {
-    /// Watches an open directory, whatever its path is by now, and returns the number that its records will carry. The
-    /// same directory has one number, as with inotify_add_watch(2). Throws where it can't be watched: the directory is
-    /// polled then. `place` is the calling thread's own, which saves time where there is one.
+    /// Watches an open directory, whatever its path is by now, and returns the number of its records. Each directory has one
+    /// number, as with inotify_add_watch(2). Throws if it can't be watched: the directory is polled then. `place` is the
+    /// calling thread's own, which saves time where there is one.
     func addWatch(directory: borrowing OwnedDescriptor, by place: ThreadDirectory?) throws(SystemCallError) -> Int32
-    /// Gives a watch up; a record `ignored` may follow. False if there is none by that number any more.
+    /// Removes a watch; a record `ignored` may follow. False if there is none with that number any more.
     @discardableResult
     func removeWatch(_ watch: Int32) -> Bool
-    /// How many bytes of records the kernel holds that nobody has read yet.
+    /// How many bytes of records are in the kernel's queue.
     var queuedBytes: Int { get }
 }
 

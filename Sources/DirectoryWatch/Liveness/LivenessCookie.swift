@@ -3,11 +3,9 @@ import LinuxKernel
 import SystemMonitor
 import SystemPackage
 
-/// A file that is opened and closed so that an event comes, and nothing else: nothing is written, so no disk wakes and
-/// nothing is synced away.
+/// A file that is opened and closed to raise an event. Nothing is written, so no disk wakes.
 ///
-/// On a queue of its own, since opening waits as long as the disk does on which the file is; then it is asked nothing,
-/// and owes nothing.
+/// On a queue of its own, since opening waits for the disk on which the file is; no event is expected meanwhile.
 final class LivenessCookie: Sendable {
     private struct State {
         var watch: Int32?
@@ -35,8 +33,9 @@ final class LivenessCookie: Sendable {
     /// Opens it for writing, from any thread, so that closing it raises `closedAfterWriting` on a watch. Makes it, and
     /// watches it, where it is not there or another one is.
     ///
-    /// `willRaise` is given the watch, and what to call as soon as its events are listened to: that closes the file. Or
-    /// `failed` is told why it can't be; both on the cookie's queue. Nothing is done while the last time is under way.
+    /// `willRaise` is called with the watch, and a function that closes the file, to be called once the watch's records are
+    /// expected; `failed` is called if it could not be opened; both on the cookie's queue. Without effect while the last call
+    /// is under way.
     func touch(
         willRaise: @escaping @Sendable (_ watch: Int32, _ raise: @escaping @Sendable () -> Void) -> Void,
         failed: @escaping @Sendable (SystemCallError) -> Void
@@ -63,10 +62,10 @@ final class LivenessCookie: Sendable {
         isAsked.withLock { $0 = false }
     }
 
-    /// The kernel dropped its watch: the next touch makes another.
+    /// The kernel removed its watch: the next call makes another.
     func loseWatch() { queue.async { self.state.onQueue { $0.watch = nil } } }
 
-    /// Takes file and watch away; from any thread.
+    /// Removes file and watch; from any thread.
     func end() {
         queue.async { [self] in
             state.onQueue { state in
@@ -81,8 +80,8 @@ final class LivenessCookie: Sendable {
     private func open(_ state: inout State) throws(SystemCallError) -> Int32? {
         if state.hasEnded { return nil }
         let file = try open()
-        // Each time: it is the same watch for the same file, and nothing else tells two files apart for certain. What is
-        // mounted over the directory may give its cookie the same inode number.
+        // Each time: the watch is the same if and only if the file is. The cookie in a directory that was mounted over this
+        // one may have the same inode number.
         let watch = try instance.addWatch(place: file, .closedAfterWriting)
         if let old = state.watch, old != watch { instance.removeWatch(old) }
         state.watch = watch

@@ -1,5 +1,5 @@
-/// Whether what is asked by touching the cookie is answered by an event, as a value without a clock; moments are
-/// nanoseconds of CLOCK_MONOTONIC.
+/// Whether touching the cookie is followed by its event. A value without a clock; times are nanoseconds of
+/// CLOCK_MONOTONIC.
 struct LivenessProof: Hashable, Sendable {
     private(set) var asked: UInt64?
     private(set) var lastProof: UInt64?
@@ -7,7 +7,7 @@ struct LivenessProof: Hashable, Sendable {
     private(set) var latency: UInt64?
     private(set) var count = 0
 
-    /// The cookie is about to be touched; whether no answer is owed already, which would go on to be.
+    /// The cookie is about to be touched. False if the last event has not come yet.
     @discardableResult
     mutating func ask(at now: UInt64) -> Bool {
         if asked != nil { return false }
@@ -15,10 +15,10 @@ struct LivenessProof: Hashable, Sendable {
         return true
     }
 
-    /// The cookie could not be touched, so nothing is owed.
+    /// The cookie could not be touched, so no event will come.
     mutating func withdraw() { asked = nil }
 
-    /// Its event came, or one that says as much: an overflow, in which it may have been lost.
+    /// Its event came, or an overflow, in which it may have been lost and which proves the same.
     mutating func answer(at now: UInt64) {
         guard let before = asked else { return }
         asked = nil
@@ -28,21 +28,21 @@ struct LivenessProof: Hashable, Sendable {
     }
 }
 
-/// Whether events go all the way from the kernel to the watch's decisions: a file that the watch opens and closes on
-/// each tick must be told as closed.
+/// Whether events get from the kernel to the watch's decisions: the watch opens and closes a file on each tick, and the
+/// event must come.
 public struct LivenessReport: Hashable, Sendable {
     /// When the cookie was last touched whose event has not come, on CLOCK_MONOTONIC in nanoseconds.
     public let askedAt: UInt64?
     /// When the last event came.
     public let lastProof: UInt64?
-    /// Nanoseconds that it took.
+    /// How many nanoseconds after touching the cookie it came.
     public let latency: UInt64?
     /// How many came.
     public let count: Int
-    /// Why the cookie cannot be asked: it could not be made, watched or opened. Then nothing is owed.
+    /// Why the cookie cannot be touched: it could not be made, watched or opened. Then no event is expected.
     public let failure: String?
 
-    /// For how many nanoseconds an answer is owed; none yet, where `now` was taken before it was asked for.
+    /// For how many nanoseconds an event is overdue; 0 if `now` is before the cookie was touched.
     public func silence(at now: UInt64) -> UInt64? { askedAt.map { now > $0 ? now - $0 : 0 } }
 
     init(_ proof: LivenessProof, failure: String? = nil) {

@@ -3,21 +3,20 @@ import Glibc
 import LinuxKernel
 import SystemPackage
 
-/// The file in which a ``WatchMemory`` outlives its program: there whole, as it was or as it is, whatever happens while
-/// it is written.
+/// The file of a ``WatchMemory``. It is always complete, the old or the new one, whatever happens while it is written.
 ///
-/// A value. Its calls wait for the disk, so they belong on no queue that must answer.
+/// A value. Its calls wait for the disk, so they must not be made on a queue that has to answer.
 public struct WatchMemoryFile: Hashable, Sendable {
     /// Where it is.
     public let path: BytePath
 
-    /// Larger ones are none of ours: 20 million files have room.
+    /// Larger files are rejected: 20 million files fit.
     private static let largest: UInt64 = 1 << 30
 
     /// The file at `path`; its directory must be there when it is written, it need not.
     public init(_ path: BytePath) { self.path = path }
 
-    /// What is kept there; nil if there is no file. Throws if it cannot be read, is damaged, is a link or no regular
+    /// The memory in the file; nil if there is none. Throws if it cannot be read, is damaged, is a link or no regular
     /// file.
     public func read() throws(WatchMemoryError) -> WatchMemory? {
         let bytes: [UInt8]
@@ -46,7 +45,7 @@ public struct WatchMemoryFile: Hashable, Sendable {
                 } catch { return .failure(error) }
             }
             let count = try result.get()
-            // Shorter than it was a moment ago: its checksum will tell.
+            // It was cut short meanwhile: its checksum will be wrong.
             if count == 0 { break }
             done += count
         }
@@ -54,14 +53,14 @@ public struct WatchMemoryFile: Hashable, Sendable {
         return bytes
     }
 
-    /// Puts `memory` there in place of what was there, durably; for its owner alone to read, since it names files.
+    /// Replaces the file by `memory`, durably; readable for its owner alone, since it names files.
     public func write(_ memory: WatchMemory) throws(WatchMemoryError) {
         do throws(SystemCallError) { try write(memory.encoded()) } catch {
             throw WatchMemoryError(.system(CallFailure(error)))
         }
     }
 
-    /// Checks that the directory takes the temporary file that a save begins with: creates it and removes it.
+    /// Checks that ``write(_:)`` can create its temporary file: creates it and removes it.
     public func tryWriting() throws(WatchMemoryError) {
         do throws(SystemCallError) {
             let directory = try directory()
@@ -73,7 +72,7 @@ public struct WatchMemoryFile: Hashable, Sendable {
     private var temporary: BytePath { path.name.addingSuffix(".\(getpid()).part") }
 
     private func makeTemporary(in directory: borrowing OwnedDescriptor) throws(SystemCallError) -> OwnedDescriptor {
-        // What lies there is left from a crash of somebody who had our number.
+        // One that is there is left from a crash of a process with our number.
         try? directory.unlink(temporary)
         return try directory.openBeneath(temporary, [.write, .createNew], mode: 0o600)
     }
@@ -92,7 +91,7 @@ public struct WatchMemoryFile: Hashable, Sendable {
         try directory.sync()
     }
 
-    /// Takes it away; no harm if it is not there. The next watch is told everything.
+    /// Removes the file if it is there. The next watch reports all files.
     public func remove() throws(WatchMemoryError) {
         do throws(SystemCallError) { try directory().unlink(path.name) } catch {
             if error.code != .noSuchFileOrDirectory { throw WatchMemoryError(.system(CallFailure(error))) }

@@ -8,7 +8,7 @@ final class DirectoryLister {
     private let exclude: (@Sendable (BytePath, FileKind) -> Bool)?
     private let reader = DirectoryReader()
     let probe: WriterGuess
-    /// How much leases say where the root is.
+    /// How reliable leases are on the root's file system.
     var leases: LeaseTrust
     /// The working directory of the thread that runs now, where it has its own.
     var place: ThreadDirectory?
@@ -23,8 +23,8 @@ final class DirectoryLister {
         self.probe = probe
     }
 
-    /// A watch on an open directory, or the negative of whatever stands against it (ENOSPC:
-    /// `fs.inotify.max_user_watches` are in use; ENOMEM; a file system that can't): the directory is polled then.
+    /// A watch on an open directory, or the negative errno(3) (ENOSPC: `fs.inotify.max_user_watches` are in use; ENOMEM; that
+    /// of a file system without watches): the directory is polled then.
     func watch(_ directory: borrowing OwnedDescriptor) -> Int32 {
         // The rule, which is asked next, is the caller's code, and may go by its working directory.
         defer { if exclude != nil { place?.leave() } }
@@ -35,17 +35,17 @@ final class DirectoryLister {
 
     func removeWatch(_ watch: Int32) { backend.removeWatch(watch) }
 
-    /// Whether the rule leaves a directory out, for those that an event told and no listing.
+    /// Whether the rule excludes a directory; for those that an event named and no listing.
     func excludesDirectory(_ path: BytePath) -> Bool { exclude?(path, .directory) ?? false }
 
-    /// Adds what is in a directory, which was just opened, and not left out by the rule, and calls `enter` with each
-    /// directory's name. `path` is asked for where there is a rule.
+    /// Adds the entries of a directory, which was just opened, that the rule does not exclude, and calls `enter` with the name
+    /// of each directory. `path` is called if there is a rule.
     func list(
         _ directory: borrowing OwnedDescriptor, _ path: () -> BytePath, to findings: inout Findings,
         enter: (UnsafeRawBufferPointer) -> Void
     ) throws(SystemCallError) {
         let above = exclude == nil ? "" : path()
-        // Looked at after the listing: a file system may not like both at once, and the names need no memory twice.
+        // Looked up after the listing: some file systems do not support both at once, and the names need no memory twice.
         var kinds: [(name: Range<Int>, inode: UInt64, isDirectory: Bool)] = []
         var names: [UInt8] = []
         let now = WriterGuess.now
@@ -77,7 +77,7 @@ final class DirectoryLister {
         }
     }
 
-    /// The same observation, with what a lease says of the file's writers.
+    /// The same observation, with whether the file has a writer, by a lease.
     func askForWriter(
         _ seen: Observation, _ name: UnsafeRawBufferPointer, in directory: borrowing OwnedDescriptor
     ) -> Observation {
@@ -89,7 +89,7 @@ final class DirectoryLister {
         }
     }
 
-    /// What is under a name now; a NUL follows its bytes.
+    /// Looks up a name; a NUL follows its bytes.
     func lookUp(
         _ name: UnsafeRawBufferPointer, in directory: borrowing OwnedDescriptor, _ path: @autoclosure () -> BytePath
     ) -> Observation {

@@ -11,19 +11,19 @@ struct NameList {
         bytes.append(0)
     }
 
-    /// Where a name lies in ``bytes``, without its NUL.
-    func range(_ place: Int) -> Range<Int> {
-        Int(starts[place])..<((place + 1 < starts.count ? Int(starts[place + 1]) : bytes.count) - 1)
+    /// The range of a name in ``bytes``, without its NUL.
+    func range(_ index: Int) -> Range<Int> {
+        Int(starts[index])..<((index + 1 < starts.count ? Int(starts[index + 1]) : bytes.count) - 1)
     }
 
-    /// Takes the names from `place` on out of it.
-    mutating func split(at place: Int) -> NameList {
+    /// Removes and returns the names from `index` on.
+    mutating func split(at index: Int) -> NameList {
         var rest = NameList()
         bytes.withUnsafeBytes { bytes in
-            for place in place..<count { rest.add(UnsafeRawBufferPointer(rebasing: bytes[range(place)])) }
+            for next in index..<count { rest.add(UnsafeRawBufferPointer(rebasing: bytes[range(next)])) }
         }
-        bytes.removeSubrange(Int(starts[place])...)
-        starts.removeSubrange(place...)
+        bytes.removeSubrange(Int(starts[index])...)
+        starts.removeSubrange(index...)
         return rest
     }
 }

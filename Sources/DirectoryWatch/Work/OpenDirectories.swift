@@ -1,21 +1,20 @@
 import FileValues
 import LinuxKernel
 
-/// Directories that looks went to in the last moments, kept open so that a burst opens each once. Confined to its root's
-/// queue.
+/// The directories of the last lookups, kept open so that a burst opens each once. Confined to its root's queue.
 ///
-/// An open directory holds its file system, so all are closed a tenth of a second after the last look: a root that is
-/// left alone can be unmounted. A look through a descriptor sees the directory itself wherever it is by now, and an event
-/// that tells of its move has them all closed.
+/// An open directory keeps its file system busy, so all are closed a tenth of a second after the last lookup: an idle root
+/// can be unmounted. A lookup through a descriptor finds the directory itself wherever it is by now; after an event of a
+/// directory all are closed.
 final class OpenDirectories {
-    /// How long one is kept without a look, in nanoseconds.
+    /// How long one is kept without a lookup, in nanoseconds.
     static let patience: UInt64 = 100_000_000
 
     /// How many it keeps open at most.
     let capacity: Int
     private var root: SharedDescriptor?
     private var held: [NodeID: SharedDescriptor] = [:]
-    /// CLOCK_MONOTONIC of the last look, in nanoseconds.
+    /// CLOCK_MONOTONIC of the last lookup, in nanoseconds.
     private(set) var lastUse: UInt64 = 0
 
     init(capacity: Int) { self.capacity = capacity }
@@ -29,8 +28,8 @@ final class OpenDirectories {
 
     func noteUse(at time: UInt64) { lastUse = time }
 
-    /// The directory, opened beneath the root if need be; nil if it is not where it should be. `openRoot` opens the root,
-    /// and throws if that is lost.
+    /// The directory, opened beneath the root if need be; nil if it is not at its path. `openRoot` opens the root, and
+    /// throws if that is lost.
     func open<E: Error>(
         _ wanted: LookupRequest.Directory, openRoot: () throws(E) -> OwnedDescriptor
     ) throws(E) -> SharedDescriptor? {
@@ -42,7 +41,7 @@ final class OpenDirectories {
             top = SharedDescriptor(try openRoot())
             root = top
         }
-        // Whoever opened the root knows that it is the one.
+        // The root was identified when it was opened.
         if wanted.path.isEmpty { return top }
         guard let directory = Self.open(wanted, beneath: top) else { return nil }
         if held.count >= capacity { held = [:] }

@@ -2,22 +2,22 @@ import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// Follows a root's path as the kernel does (path_resolution(7)), name by name, and watches what it leads through, so that
-/// a renamed ancestor, of which nothing below it hears, and a link that is set elsewhere are told at once.
+/// Traces a root's path as the kernel does (path_resolution(7)), name by name, and watches the directories and links that it
+/// leads through: so a renamed ancestor, which raises no event below it, and a changed link are reported at once.
 ///
-/// Directories are asked for their own moves and ends only, so that a busy ancestor (/tmp, /home) wakes nobody; links,
-/// too, have inodes that can be watched. Everything is watched before it is looked at, and looked at again by its name
-/// afterwards: what changes later raises an event. Watches are added to those that the same inodes may have as directories
-/// of a tree, never put in their place. On the root's own queue: a path that hangs holds up this root alone.
+/// Directories are watched for their own moves and deletion only, so that a busy ancestor (/tmp, /home) wakes nothing;
+/// links, too, have inodes that can be watched. Everything is watched before it is looked up, and looked up again by its name
+/// afterwards: later changes raise an event. The masks of watches that the same inodes may have as directories of a tree are
+/// extended, never replaced. On the root's own queue: a path that hangs delays this root alone.
 struct PathTracer {
     let path: BytePath
     let instance: InotifyInstance
 
-    /// As often a way that changes under our feet is followed anew before that is left to the next tick.
-    private static let tries = 4
-    /// As many links as the kernel follows; see path_resolution(7).
-    private static let longestChain = 40
-    /// Links on procfs may lead where their text does not say.
+    /// How often a path that changes meanwhile is traced again before that is left to the next tick.
+    private static let attempts = 4
+    /// The number of links that the kernel follows; see path_resolution(7).
+    private static let maxLinks = 40
+    /// Links on procfs may lead elsewhere than their text.
     private static let procfs: Int64 = 0x9FA0
 
     private static let passing: InotifyMask = [.movedSelf, .deletedSelf, .addingToMask]
@@ -25,21 +25,21 @@ struct PathTracer {
     /// The permission to search a directory changed; or a link with several names lost one.
     private static let changing: InotifyMask = passing.union(.attributes)
 
-    /// Follows the path and watches what it leads through.
+    /// Traces the path, and watches the directories and links that it leads through.
     func trace() -> RootPath {
-        var tried: Set<Int32> = []
+        var attempted: Set<Int32> = []
         var traced = RootPath()
-        for _ in 0..<Self.tries {
+        for _ in 0..<Self.attempts {
             traced = RootPath()
             traced.isStable = follow(&traced)
-            tried.formUnion(traced.watches)
+            attempted.formUnion(traced.watches)
             if traced.isStable { break }
         }
-        traced.abandoned = tried.subtracting(traced.watches)
+        traced.abandoned = attempted.subtracting(traced.watches)
         return traced
     }
 
-    /// One try; false if something was not in its place any more once it was watched.
+    /// One attempt; false if a directory or link was not there any more once it was watched.
     private func follow(_ traced: inout RootPath) -> Bool {
         var rest = Array(path.components.reversed())
         var links = 0
@@ -49,7 +49,7 @@ struct PathTracer {
             if !path.isAbsolute { watch(here, Self.passing, &traced) }
             while let name = rest.popLast() {
                 if name == "." { continue }
-                guard let next = found(name, in: here) else { return waits(for: name, in: here, &traced) }
+                guard let next = found(name, in: here) else { return awaits(name, in: here, &traced) }
                 let status = try FileStatus(of: next)
                 switch status.kind {
                 case .directory:
@@ -64,21 +64,21 @@ struct PathTracer {
                     here = try here.openDirectoryPlace(name)
                 case .symbolicLink:
                     links += 1
-                    if links > Self.longestChain { return true }
+                    if links > Self.maxLinks { return true }
                     watch(next, Self.changing, &traced)
                     guard try isStill(status, name, in: here) else { return false }
                     let text = try next.linkText()
                     if text.isAbsolute { here = try openStart(of: text) }
                     rest += text.components.reversed()
                 default:
-                    // Something else is in the place of a directory.
-                    return waits(for: name, in: here, &traced)
+                    // Not a directory.
+                    return awaits(name, in: here, &traced)
                 }
             }
             traced.isComplete = true
             return true
         } catch {
-            // What was there a moment ago is not any more, or does not answer.
+            // A directory or link is gone since it was opened, or does not answer.
             return error.code != .noSuchFileOrDirectory
         }
     }
@@ -87,8 +87,8 @@ struct PathTracer {
         try? directory.openPlace(name)
     }
 
-    /// The path ends here for now: watches for the name, then looks once more. False if it has come meanwhile.
-    private func waits(for name: BytePath, in directory: borrowing OwnedDescriptor, _ traced: inout RootPath) -> Bool {
+    /// The path ends here for now: watches the directory for the name, then looks it up again. False if it is there by then.
+    private func awaits(_ name: BytePath, in directory: borrowing OwnedDescriptor, _ traced: inout RootPath) -> Bool {
         var mask = Self.awaiting
         do throws(SystemCallError) {
             _ = try FileStatus(of: name, in: directory)
@@ -105,7 +105,7 @@ struct PathTracer {
         }
     }
 
-    /// Whether the name still stands for what was found under it.
+    /// Whether the name still leads to the same inode.
     private func isStill(
         _ status: FileStatus, _ name: BytePath, in directory: borrowing OwnedDescriptor
     ) throws(SystemCallError) -> Bool {

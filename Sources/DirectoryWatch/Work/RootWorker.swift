@@ -3,47 +3,47 @@ import Glibc
 import LinuxKernel
 import SystemMonitor
 
-/// Does the file work of one root, on the root's own queue: takes requests as values, gives results as values.
+/// Carries out the file work of one root, on the root's own queue: requests and results are values.
 ///
-/// Nothing is kept open for long between two requests, so that a root can be unmounted; what is opened anew is proven to
-/// be still the same directory.
+/// Nothing is kept open for long between two requests, so that a root can be unmounted; a directory that is opened again is
+/// proven to be the same.
 final class RootWorker: Sendable {
-    /// Takes a result, if the request came to one.
+    /// Receives the result of a request; nil if it is void.
     typealias Deliver = @Sendable (WorkResult?) -> Void
 
     private struct State {
         var adopted: RootIdentity?
         var epoch: UInt32 = 0
         var surveys: [SurveyRun] = []
-        /// Whether a thread carries the surveys on.
+        /// Whether a thread advances the surveys.
         var hasThread = false
         let lister: DirectoryLister
         let open: OpenDirectories
         var isClosing = false
-        /// Requests in line that were submitted on the root's own queue.
+        /// Requests that wait, of those submitted on the root's own queue.
         var waiting = 0
     }
 
     private let root: WatchRoot
     private let instance: InotifyInstance?
     private let state: QueueBound<State>
-    /// What it does now. Its text is made for whoever asks, since this is set with each file.
+    /// The present step. Its text is made on request, since this is set with each file.
     private let published: Locked<(name: String, path: BytePath?, since: UInt64)>
 
-    /// How long a survey goes on before looks get their turn.
+    /// How long a slice of a survey is, after which lookups get their turn.
     private static let slice: UInt64 = 10_000_000
 
-    /// How long it goes on before it may get a thread of its own.
+    /// The same of its first slice, after which it may get a thread of its own.
     private static let firstSlice: UInt64 = 1_000_000
 
-    /// How many the system has.
+    /// The system's number of processors.
     private static let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
 
     /// So many names in one request are part of a burst.
     private static let burst = 16
 
     /// - Parameters:
-    ///   - instance: For watches on what the root's path leads through, where there is one.
+    ///   - instance: For watches on the root's path; nil if there is none.
     ///   - openDirectories: How many it may keep open at most for the length of a burst.
     init(
         _ root: WatchRoot, backend: any WatchBackend, instance: InotifyInstance?, openDirectories: Int
@@ -58,14 +58,14 @@ final class RootWorker: Sendable {
                 open: OpenDirectories(capacity: openDirectories)), queue: root.queue)
     }
 
-    /// What it does now; any thread.
+    /// The present step; any thread.
     var step: WatchStep {
         let (name, path, since) = published.withLock { $0 }
         return WatchStep(
             name: path.map { "\(name) \($0.isEmpty ? "." : $0.escaped)" } ?? name, since: since)
     }
 
-    /// Puts a request in line; any thread. `deliver` is called on the root's queue.
+    /// Submits a request; any thread. `deliver` is called on the root's queue.
     func submit(_ request: WorkRequest, epoch: UInt32, deliver: @escaping Deliver) {
         let isCounted = root.queue.isCurrent
         if isCounted { state.onQueue { $0.waiting += 1 } }
@@ -75,8 +75,8 @@ final class RootWorker: Sendable {
         }
     }
 
-    /// Looks without a change of threads, where the caller is on the root's queue and no request is in line there; nil
-    /// elsewhere. The caller sees to it that no survey is under way.
+    /// Carries out a lookup at once, if the caller is on the root's queue and no request waits there; otherwise nil. The
+    /// caller ensures that no survey is under way.
     func lookUpNow(_ request: LookupRequest, epoch: UInt32) -> WorkResult? {
         guard root.queue.isCurrent, state.onQueue({ $0.waiting == 0 }) else { return nil }
         publish("looking at", request.directories.first?.path)
@@ -93,7 +93,7 @@ final class RootWorker: Sendable {
             deliver(.unwatched(numbers))
         case .trace:
             publish("following the path")
-            // Where there is no instance for it, nothing is watched, and the ticks tell.
+            // Without an instance nothing is watched, and ticks detect changes.
             let path = instance.map { PathTracer(path: root.path, instance: $0).trace() }
             deliver(.traced(path ?? RootPath(isComplete: true, isStable: true)))
         case .adopt:
@@ -121,7 +121,7 @@ final class RootWorker: Sendable {
     }
 
     private func adopt(epoch: UInt32, deliver: Deliver) {
-        drop()
+        forgetRoot()
         let result: WorkResult = state.onQueue { state in
             do throws(SystemCallError) {
                 let descriptor = try openDirectory(root.path)
@@ -138,8 +138,8 @@ final class RootWorker: Sendable {
         deliver(result)
     }
 
-    /// Gives `body` the opened root, if it is the one that was adopted in this epoch. A request from before a loss comes
-    /// to nothing: its result would be void.
+    /// Gives `body` the opened root, if it is the one that was adopted in this epoch. A request from before a loss is not
+    /// carried out: its result would be void.
     private func inRoot(
         _ epoch: UInt32, _ body: (inout State, borrowing OwnedDescriptor) -> WorkResult?
     ) -> WorkResult? {
@@ -152,7 +152,7 @@ final class RootWorker: Sendable {
                 return .lost(error)
             }
         }
-        if case .lost = result { drop() }
+        if case .lost = result { forgetRoot() }
         return result
     }
 
@@ -166,8 +166,8 @@ final class RootWorker: Sendable {
         throw .replaced
     }
 
-    /// Nothing is known of the root any more; surveys under way end.
-    private func drop() {
+    /// Forgets the adopted root, and ends the surveys under way.
+    private func forgetRoot() {
         let ended = state.onQueue { state in
             state.adopted = nil
             state.open.close()
@@ -186,29 +186,29 @@ final class RootWorker: Sendable {
 // MARK: - Surveys
 
 extension RootWorker {
-    /// A slice, then the next in line behind what else waits on the queue; what turns out to be large goes on in a thread.
+    /// Surveys slice by slice, each behind the other requests on the queue; a large survey continues in a thread.
     private func survey(for slice: UInt64) {
         guard advanceSurvey(for: slice), !startSurveyThread() else { return }
         root.queue.async { self.survey(for: Self.slice) }
     }
 
-    /// Whether a thread carries the surveys on from here.
+    /// Starts a thread for the surveys if they are large. Whether there is one.
     private func startSurveyThread() -> Bool {
         let (hasThread, isLarge) = state.onQueue { state in
             (state.hasThread, state.surveys.contains { $0.isLarge })
         }
         guard isLarge, !hasThread else { return hasThread }
-        // Where there is none to be had, it goes on without.
+        // If there is none, the survey continues without.
         guard (try? startThread(named: root.id) { self.surveyOnOwnThread() }) != nil else { return false }
         state.onQueue { $0.hasThread = true }
         return true
     }
 
-    /// Carries on slice by slice, each in line behind what else waits on the queue, until there is nothing left to be
-    /// surveyed. On a thread of its own, which is on the queue when its turn comes: only there can a working directory
-    /// belong to a thread, and with one a watch costs half.
+    /// Surveys slice by slice, each behind the other requests on the queue, until all are complete. On a thread of its own,
+    /// which enters the queue for each slice: only such a thread can have a working directory of its own, with which a watch
+    /// costs half.
     private func surveyOnOwnThread() {
-        // Where that is refused, watches are asked for in the way that always works.
+        // If that is refused, watches are requested by path through procfs, which always works.
         let place = try? ThreadDirectory()
         let helper = root.exclude == nil && Self.processors > 1 ? try? SurveyHelper(named: root.id) : nil
         defer { helper?.end() }
@@ -222,7 +222,7 @@ extension RootWorker {
         }
     }
 
-    /// One slice of the survey whose turn it is, of so many nanoseconds. Returns whether something is left.
+    /// One slice of the first survey, of so many nanoseconds. Returns whether any is left.
     private func advanceSurvey(
         by place: ThreadDirectory? = nil, with helper: SurveyHelper? = nil, for slice: UInt64
     ) -> Bool {
@@ -261,7 +261,7 @@ extension RootWorker {
             defer { state.isClosing = state.isClosing || !state.open.isEmpty }
             return (result, !state.isClosing && !state.open.isEmpty)
         }
-        if case .lost = result { drop() }
+        if case .lost = result { forgetRoot() }
         if closes { closeLater() }
         return result
     }
@@ -271,7 +271,7 @@ extension RootWorker {
     ) throws(WatchNotice.Loss) -> [Observation] {
         var observations: [Observation] = []
         observations.reserveCapacity(request.items.count)
-        // Those of a burst lie in few directories, in any order: each is looked up once, where so many may be open.
+        // Those of a burst are in few directories, in any order: each is opened once, if so many may be open.
         let isManifold = request.directories.count > 1 && request.directories.count <= open.capacity
         var opened = [SharedDescriptor?](
             repeating: nil, count: isManifold ? request.directories.count : 0)

@@ -17,7 +17,7 @@ final class SurveyHelper: Sendable {
     private let begins = DispatchSemaphore(value: 0)
     private let ends = DispatchSemaphore(value: 0)
 
-    /// Starts the thread, which lives until ``end()``. Throws EAGAIN where none is to be had.
+    /// Starts the thread, which lives until ``end()``. Throws EAGAIN if there is none.
     init(named name: String) throws(SystemCallError) {
         try startThread(named: name) { [self] in run() }
     }
@@ -36,7 +36,7 @@ final class SurveyHelper: Sendable {
     func end() { begins.signal() }
 
     private func run() {
-        // Where that is refused, watches are asked for in the way that always works.
+        // If that is refused, watches are requested by path through procfs, which always works.
         let place = try? ThreadDirectory()
         while true {
             begins.wait()

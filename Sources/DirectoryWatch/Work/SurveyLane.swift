@@ -3,20 +3,20 @@ import LinuxKernel
 import SystemMonitor
 import SystemPackage
 
-/// One thread's part of a survey: watches each directory, then lists it, then goes on to those in it, depth first.
-/// Belongs to whoever advances it.
+/// One thread's part of a survey: watches each directory, then lists it, then surveys those in it, depth first. Used by one
+/// thread at a time.
 final class SurveyLane {
-    /// An opened directory whose directories come next.
+    /// An open directory whose directories come next.
     private final class Frame {
         let directory: SharedDescriptor
-        let place: Int32
+        let position: Int32
         let name: BytePath
         var names: NameList
         var next = 0
 
-        init(_ directory: SharedDescriptor, place: Int32, name: BytePath, names: NameList) {
+        init(_ directory: SharedDescriptor, position: Int32, name: BytePath, names: NameList) {
             self.directory = directory
-            self.place = place
+            self.position = position
             self.name = name
             self.names = names
         }
@@ -24,17 +24,17 @@ final class SurveyLane {
         var left: Int { names.count - next }
     }
 
-    /// Directories in one that is open, which another lane is to go on to.
+    /// Directories in an open one, for another lane.
     struct Share: Sendable {
         fileprivate let directory: SharedDescriptor
-        fileprivate let place: Int32
+        fileprivate let position: Int32
         fileprivate let path: BytePath
         fileprivate let names: NameList
     }
 
     /// A directory too deep for its parents to be kept open.
     private struct Deferred {
-        let place: Int32
+        let position: Int32
         let parent: BytePath
         let parentInode: UInt64
         let name: BytePath
@@ -44,8 +44,8 @@ final class SurveyLane {
     let lister: DirectoryLister
     private var frames: [Frame] = []
     private var deferred: [Deferred] = []
-    /// The place of the next directory, and how far from one to the next.
-    private var place: Int32 = 0
+    /// The position of the next directory, and the step from one to the next.
+    private var position: Int32 = 0
     private var step: Int32 = 1
     private var findings = Findings()
     private var hasStarted = false
@@ -53,27 +53,27 @@ final class SurveyLane {
     /// How many directories one survey keeps open at most.
     private static let deepest = 48
 
-    /// The lane that begins with what the survey was asked for.
+    /// The lane that begins with the requested directory.
     init(_ request: SurveyRequest, lister: DirectoryLister) {
         self.request = request
         self.lister = lister
     }
 
-    /// A lane that begins with what another one shares, which leaves it every second place from this one on.
-    init(_ request: SurveyRequest, _ share: Share, from place: Int32, lister: DirectoryLister) {
+    /// A lane that begins with the directories that another one shares, and has every second position from this one on.
+    init(_ request: SurveyRequest, _ share: Share, from position: Int32, lister: DirectoryLister) {
         self.request = request
         self.lister = lister
-        self.place = place
+        self.position = position
         step = 2
         hasStarted = true
         accept(share)
     }
 
-    /// From here on only every second place is taken, so that no two lanes have a place in common. Returns the first that
-    /// is left out.
-    func leaveEverySecondPlace() -> Int32 {
+    /// From here on only every second position is used, so that no two lanes have one in common. Returns the first of the
+    /// others.
+    func skipEverySecondPosition() -> Int32 {
         step = 2
-        return place + 1
+        return position + 1
     }
 
     /// The path being surveyed.
@@ -87,8 +87,8 @@ final class SurveyLane {
 
     var isDone: Bool { hasStarted && waiting == 0 }
 
-    /// What was found since the last call.
-    func takeFindings() -> Findings {
+    /// Removes and returns the findings since the last call.
+    func removeFindings() -> Findings {
         defer { findings = Findings() }
         return findings
     }
@@ -99,22 +99,22 @@ final class SurveyLane {
         guard let depth = frames.firstIndex(where: { $0.left >= 2 }) else { return nil }
         let frame = frames[depth]
         return Share(
-            directory: frame.directory, place: frame.place,
+            directory: frame.directory, position: frame.position,
             path: frames[...depth].reduce("") { $0.appending($1.name) },
             names: frame.names.split(at: frame.next + (frame.left + 1) / 2))
     }
 
-    /// Goes on with what another lane shares, having nothing else to do.
+    /// Adds the directories that another lane shares, to a lane that has none.
     func accept(_ share: Share) {
-        frames = [Frame(share.directory, place: share.place, name: share.path, names: share.names)]
+        frames = [Frame(share.directory, position: share.position, name: share.path, names: share.names)]
     }
 
-    /// Goes on until the deadline (CLOCK_MONOTONIC, nanoseconds), at least one directory far. `place` is the calling
+    /// Surveys at least one directory, and more until the deadline (CLOCK_MONOTONIC, nanoseconds). `place` is the calling
     /// thread's own, where it has one.
     func advance(in root: borrowing OwnedDescriptor, by place: ThreadDirectory?, until deadline: UInt64) {
         lister.place = place
         defer {
-            // Nothing is held between two slices, so that the root can be unmounted.
+            // Nothing is open between two slices, so that the root can be unmounted.
             lister.place = nil
             place?.leave()
         }
@@ -137,7 +137,7 @@ final class SurveyLane {
             frames.removeLast()
         }
         guard let next = deferred.popLast() else { return false }
-        visit(next.parent.appending(next.name), parentInode: next.parentInode, parent: next.place, in: root)
+        visit(next.parent.appending(next.name), parentInode: next.parentInode, parent: next.position, in: root)
         return true
     }
 
@@ -172,34 +172,34 @@ final class SurveyLane {
             guard let start = name.baseAddress?.assumingMemoryBound(to: CChar.self) else { return }
             do throws(SystemCallError) {
                 let directory = try frame.directory.descriptor.openDirectory(named: start)
-                let listing = enter(directory, name, at: nil, parent: frame.place)
+                let listing = enter(directory, name, at: nil, parent: frame.position)
                 if listing.names.count > 0 { go(on: listing, in: SharedDescriptor(directory), at: nil, named: name) }
             } catch {
-                add(name, parent: frame.place, .init(error))
+                add(name, parent: frame.position, .init(error))
             }
         }
     }
 
-    /// What was found of a directory that is entered.
+    /// The listing of a directory.
     private struct Listing {
-        var place: Int32
+        var position: Int32
         var inode: UInt64 = 0
         /// The directories in it.
         var names = NameList()
     }
 
-    /// Watches first, then lists: what comes after the listing raises an event. `path` is known where a survey or a part
-    /// of it begins.
+    /// Watches a directory, then lists it: changes after the listing raise an event. `path` is known where a survey or a part of
+    /// it begins.
     private func enter(
         _ directory: borrowing OwnedDescriptor, _ name: UnsafeRawBufferPointer, at path: BytePath?, parent: Int32
     ) -> Listing {
         let outcome: Findings.Outcome
-        var listing = Listing(place: place)
+        var listing = Listing(position: position)
         var mount: FileSystem?
         do throws(SystemCallError) {
             let status = try DirectoryStatus(of: directory)
             listing.inode = status.inode
-            // The root itself may be one, which is nothing to tell.
+            // The root itself may be one, which is not reported.
             if status.isMountRoot, parent >= 0 || !request.path.isEmpty {
                 mount = try FileSystem(of: directory)
             }
@@ -224,26 +224,27 @@ final class SurveyLane {
     ) {
         if listing.names.count == 0 { return }
         if frames.count < Self.deepest {
-            frames.append(Frame(directory, place: listing.place, name: path ?? BytePath(name), names: listing.names))
+            frames.append(
+                Frame(directory, position: listing.position, name: path ?? BytePath(name), names: listing.names))
             return
         }
         let above = path ?? self.path.appending(BytePath(name))
         for number in 0..<listing.names.count {
             deferred.append(
                 Deferred(
-                    place: listing.place, parent: above, parentInode: listing.inode,
+                    position: listing.position, parent: above, parentInode: listing.inode,
                     name: BytePath(listing.names.bytes[listing.names.range(number)])))
         }
     }
 
     private func add(_ name: UnsafeRawBufferPointer, parent: Int32, _ outcome: Findings.Outcome) {
-        findings.add(directory: name, at: place, parent: parent, outcome)
-        place += step
+        findings.add(directory: name, at: position, parent: parent, outcome)
+        position += step
     }
 }
 
 extension Findings.Outcome {
-    /// Not there (or something else, or a link in its place), or there but closed to us.
+    /// Absent (or no directory), or there but not readable.
     init(_ error: SystemCallError) {
         switch error.code {
         case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .staleNFSFileHandle: self = .absent

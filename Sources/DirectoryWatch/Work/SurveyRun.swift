@@ -1,17 +1,17 @@
 import FileValues
 import LinuxKernel
 
-/// A survey being carried out, in slices, so that looks at single files need not wait for a large tree: by one thread, or
-/// by two that share what is to be surveyed. Confined to its root's queue.
+/// A survey under way, in slices, so that lookups of single files do not wait for a large tree: by one thread, or by two
+/// that share the directories. Confined to its root's queue.
 final class SurveyRun {
     let request: SurveyRequest
     let epoch: UInt32
     let deliver: RootWorker.Deliver
     private let lane: SurveyLane
-    /// That of the second thread, as soon as there was something for it to do.
+    /// The lane of the second thread, once there were enough directories for it.
     private var second: Locked<SurveyLane>?
 
-    /// So many directories must wait for a lane before another one is given some of them.
+    /// A lane with so many waiting directories shares them.
     private static let large = 64
 
     init(_ request: SurveyRequest, epoch: UInt32, lister: DirectoryLister, deliver: @escaping RootWorker.Deliver) {
@@ -24,21 +24,21 @@ final class SurveyRun {
     /// The path being surveyed.
     var path: BytePath { lane.path }
 
-    /// Whether so much is waiting that a thread for it is worth its making.
+    /// Whether so many directories are waiting that a second thread is worth its cost.
     var isLarge: Bool { lane.waiting >= Self.large }
 
-    /// Goes on until the deadline (CLOCK_MONOTONIC, nanoseconds), at least one directory far, and delivers what it
-    /// found. Returns whether it is complete. `place` is the calling thread's own, where it has one.
+    /// Surveys at least one directory, and more until the deadline (CLOCK_MONOTONIC, nanoseconds), and delivers the
+    /// findings. Returns whether it is complete. `place` is the calling thread's own, where it has one.
     func advance(
         in root: borrowing OwnedDescriptor, by place: ThreadDirectory?, with helper: SurveyHelper?,
         until deadline: UInt64
     ) -> Bool {
         if helper != nil { share() }
         advanceLanes(in: root, by: place, with: helper, until: deadline)
-        var parts = [lane.takeFindings()]
+        var parts = [lane.removeFindings()]
         var isComplete = lane.isDone
         if let second {
-            let (findings, isDone) = second.withLock { ($0.takeFindings(), $0.isDone) }
+            let (findings, isDone) = second.withLock { ($0.removeFindings(), $0.isDone) }
             if !findings.isEmpty { parts.append(findings) }
             isComplete = isComplete && isDone
         }
@@ -67,15 +67,15 @@ final class SurveyRun {
         }
     }
 
-    /// Gives a lane that has nothing to do a part of what waits for the other. Between two slices alone, so that all that
-    /// leads to it was delivered before.
+    /// Moves a part of the waiting directories of one lane to one that has none. Only between two slices, so that the parents
+    /// of these were delivered before.
     private func share() {
         guard let second else {
             if isLarge, let share = lane.share() {
-                let (place, backend) = (lane.leaveEverySecondPlace(), lane.lister.backend)
+                let (position, backend) = (lane.skipEverySecondPosition(), lane.lister.backend)
                 let lister = DirectoryLister(
                     backend: backend, exclude: nil, leases: lane.lister.leases, probe: lane.lister.probe)
-                self.second = Locked(SurveyLane(request, share, from: place, lister: lister))
+                self.second = Locked(SurveyLane(request, share, from: position, lister: lister))
             }
             return
         }

@@ -2,15 +2,14 @@ import FileValues
 import Glibc
 import LinuxKernel
 
-/// Asks of a file that is there without having been closed whether somebody is writing it, so that it is told once, when it
-/// is closed, and not before.
+/// Asks whether a program is writing a file whose close was not reported, so that it is reported once, when it is closed, and
+/// not before.
 ///
-/// It costs four system calls. Nothing can be said of another user's file, or while SIGIO is not blocked. A value; safe
-/// on any thread.
+/// It costs four system calls. Unknown for another user's file, or while SIGIO is not blocked. A value; safe on any thread.
 struct WriterGuess: Sendable {
     private let isSafe: Bool
 
-    /// - Parameter handlesSIGIO: That the process has a handler for it, which is not seen from here.
+    /// - Parameter handlesSIGIO: Whether the process has a handler for it, which cannot be detected.
     init(handlesSIGIO: Bool) { isSafe = handlesSIGIO || isSignalHarmless(SIGIO) }
 
     enum Answer {
@@ -31,7 +30,7 @@ struct WriterGuess: Sendable {
         guard isSafe, let start = name.baseAddress?.assumingMemoryBound(to: CChar.self) else { return .unknown }
         do throws(SystemCallError) {
             let file = try directory.openFile(named: start)
-            // Another file has the name by now: an event tells of it.
+            // Another file has the name by now: an event reports it.
             guard try FileStatus(of: file).identity.inode == identity.inode else { return .unknown }
             switch file.askForReadLease() {
             case .refusedForWriter: return .writer

@@ -1,13 +1,12 @@
 import FileValues
 
-/// Comparisons of roots with their trees: those that are requested, those after events were lost, and those of what no event
-/// reports.
+/// Comparisons of roots with their trees: those that are requested, those after events were lost, polls and audits.
 enum ComparisonHandling {
     /// Directories that are listed again on one tick because lookups of names in them failed.
     private static let maxFailedAtOnce = 16
 
-    /// Checks a live root, every few seconds: that its path leads to it, that files are still being written, and what no
-    /// event reports, as far as it is due; everything is due if `isPaced` is false.
+    /// Checks a live root, every few seconds: that its path leads to it, that files are still being written; and begins a
+    /// poll or an audit if it is due. A poll is due at once if `isPaced` is false.
     static func tick(_ root: Int, isPaced: Bool, hasQueuedRecords: Bool, in state: inout TreeState) {
         RootPathHandling.traceIfUncertain(root, in: &state)
         state.open(root)
@@ -32,7 +31,7 @@ enum ComparisonHandling {
         if state.roots[root].isGone { answerRequest(root, in: &state) }
     }
 
-    /// Begins the comparison of what no event reports, if one is due.
+    /// Begins a poll or an audit if one is due.
     private static func beginDue(_ root: Int, isPaced: Bool, in state: inout TreeState) {
         let now = state.now
         // One at a time: a slow root is not asked again before it has answered.

@@ -50,7 +50,7 @@ enum DirectoryHandling {
 // MARK: - Displaced directories
 
 extension DirectoryHandling {
-    /// Takes a directory out of its place without a report: it may be found elsewhere.
+    /// Detaches a directory without a report: it may be found elsewhere.
     static func displace(_ node: NodeID, in state: inout TreeState) {
         guard !state.tree.isTop(node) else { return }
         let path = state.tree.directories.path(of: node)

@@ -1,6 +1,6 @@
 import FileValues
 
-/// Lookups of names: what is requested, and what the results are compared with.
+/// Lookups of names: their requests, and their observations compared with the tree.
 enum LookupHandling {
     /// A name whose events come during this many lookups is reported as it is, and again once it has changed.
     private static let maxRounds = 8

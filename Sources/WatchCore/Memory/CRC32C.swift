@@ -1,7 +1,7 @@
 /// The CRC-32C checksum (Castagnoli polynomial, as in ext4 and iSCSI), eight bytes at a time.
 ///
 /// It finds every single torn, flipped or missing run of up to 32 bits, and any other damage but for one in 4 milliards.
-/// It is no defence against somebody who writes the file on purpose: what is read is checked besides.
+/// It is no defence against whoever writes the file on purpose: its content is checked as well.
 package enum CRC32C {
     /// `table[k * 256 + b]`: the effect of the byte b, k bytes before the end of a group of eight.
     private static let table: [UInt32] = {

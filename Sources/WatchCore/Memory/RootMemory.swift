@@ -1,16 +1,16 @@
 package import FileValues
 
-/// What is known of one root, as the bytes that stand in the file: directories, each with what is in it.
+/// The memory of one root, as the bytes in the file: directories, each with its entries.
 ///
-/// A directory names its parent by its place among those before it, so that a path stands there once. 18 bytes and its
+/// A directory names its parent by its position among those before it, so that no path is repeated. 18 bytes and its
 /// name for a directory, 43 bytes and its name for a file, little endian:
 /// ```
 /// directory  parent u32 (none: all ones) · inode u64 · files u32 · name length u16 · name, then its files
 /// file       kind u8 · inode u64 · size u64 · modified i64, u32 · changed i64, u32 · name length u16 · name
 /// ```
-/// A value, and what is in it was checked.
+/// A value, whose content was checked.
 package struct RootMemory: Hashable, Sendable {
-    /// Something that is no directory, with the state in which it was taken care of.
+    /// An entry that is no directory, with the identity with which it was acknowledged.
     package struct Entry: Hashable, Sendable {
         package let name: BytePath
         package let kind: FileKind
@@ -22,19 +22,19 @@ package struct RootMemory: Hashable, Sendable {
 
     package let identity: RootIdentity
     package private(set) var bytes: [UInt8] = []
-    /// How many there are, the root itself included.
+    /// How many directories there are, the root included.
     package private(set) var directories = 0
     package private(set) var files = 0
-    /// Where the number of files of the last directory stands, and that number.
+    /// The position of the number of files of the last directory, and that number.
     private var last = (place: 0, files: UInt32(0))
 
-    /// The root itself with nothing in it; ``addDirectory(named:inode:in:)`` goes on from place 0.
+    /// The root itself with nothing in it; ``addDirectory(named:inode:in:)`` goes on from position 0.
     package init(identity: RootIdentity) {
         self.identity = identity
         _ = append(parent: .max, inode: identity.inode, name: "")
     }
 
-    /// Takes bytes that may be anything, if they make sense.
+    /// A memory from bytes of unknown origin; throws if they are none.
     package init(identity: RootIdentity, checking bytes: [UInt8]) throws(WatchMemoryError) {
         self.identity = identity
         self.bytes = bytes
@@ -95,18 +95,18 @@ package struct RootMemory: Hashable, Sendable {
 }
 
 extension RootMemory {
-    /// Calls `directory` with the place of each directory's parent (nil for the root), its name and its inode, and
-    /// `entry` with what is in it.
+    /// Calls `directory` with the position of each directory's parent (nil for the root), its name and its inode, and
+    /// `entry` with each of its entries.
     package func forEach(directory: (Int?, BytePath, UInt64) -> Void, entry: (Entry) -> Void) {
         do throws(WatchMemoryError) { try Self.walk(bytes, directory, entry) } catch {
             preconditionFailure("a memory that was checked: \(error)")
         }
     }
 
-    /// The same without what a rule leaves out, by paths below the root.
+    /// The same without the entries that a rule excludes, by paths below the root.
     package func without(_ exclude: (BytePath, FileKind) -> Bool) -> RootMemory {
         var rest = RootMemory(identity: identity)
-        // Of each directory its place in the rest and its path; nil for one that is left out.
+        // Of each directory its position in the rest and its path; nil for one that is excluded.
         var kept: [(place: Int, path: BytePath)?] = []
         forEach(
             directory: { parent, name, inode in
@@ -126,7 +126,7 @@ extension RootMemory {
 
     /// Longer names are on no Linux file system.
     private static let longestName = 1023
-    /// Deeper than any path that open(2) takes.
+    /// Deeper than any path that open(2) accepts.
     private static let deepest: UInt16 = 2048
 
     private static func walk(

@@ -4,7 +4,7 @@ import FileValues
 /// ```
 /// "DWMEMORY" · format u32 · CRC-32C of the rest u32 · length of the rest u64
 /// note length u32 · note · roots u32
-/// each root, the same several times if several directories lay there, the last first: identifier length u16 · identifier (UTF-8) · file system's type i64 and identifier u64 · inode u64
+/// each root, several times if several directories were there, the latest first: identifier length u16 · identifier (UTF-8) · file system's type i64 and identifier u64 · inode u64
 ///            · length u64 · directories and files: see RootMemory
 /// ```
 extension WatchMemory {

@@ -2,7 +2,7 @@ public import FileValues
 
 /// Why a ``WatchMemory`` could not be read or written.
 public struct WatchMemoryError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure.
+    /// The kind of failure.
     public enum Code: Hashable, Sendable {
         /// The bytes are no memory at all.
         case foreign
@@ -12,13 +12,13 @@ public struct WatchMemoryError: Error, Hashable, Sendable, CustomStringConvertib
         case length
         /// Its checksum is wrong.
         case checksum
-        /// The checksum is right, and it says what cannot be.
+        /// The checksum is right, and the content is impossible.
         case malformed(String)
         /// The system refused.
         case system(CallFailure)
     }
 
-    /// What kind of failure.
+    /// The kind of failure.
     public let code: Code
 
     /// An error of this kind.

@@ -1,4 +1,4 @@
-/// How often something is compared that no event tells of.
+/// The bounds of an interval between comparisons.
 public struct CompareBounds: Hashable, Sendable {
     /// While differences are found.
     public let shortest: Duration
@@ -12,16 +12,16 @@ public struct CompareBounds: Hashable, Sendable {
     }
 }
 
-/// How often what is compared although, or because, events do not tell everything. On ticks that come anyway.
+/// How often trees are compared because events do not report everything. On ticks, so that nothing wakes up for it.
 public struct ComparePolicy: Hashable, Sendable {
-    /// Roots and directories whose changes no event tells: on network file systems and FUSE, where no watch was left,
+    /// Polls of roots and directories whose changes no event reports: on network file systems and FUSE, where no watch was left,
     /// or without permission. Never for more than a fiftieth of the time.
     public var polling: CompareBounds
-    /// Roots that are live, to find and to count what events missed: the longest pause while nothing was, the shortest
-    /// after something was. Nil for never.
+    /// Audits of live roots, which find and count the changes that events missed: the longest interval while there are none,
+    /// the shortest after there were. Nil for never.
     public var audit: CompareBounds?
 
-    /// What holds for whoever says nothing else: between two seconds and a minute, once a day.
+    /// The defaults: polls every two seconds to every minute, audits once a day.
     public init(
         polling: CompareBounds = CompareBounds(shortest: .seconds(2), longest: .seconds(60)),
         audit: CompareBounds? = ComparePolicy.audit(every: .seconds(86_400))
@@ -30,7 +30,7 @@ public struct ComparePolicy: Hashable, Sendable {
         self.audit = audit
     }
 
-    /// So far apart, and 24 times as often after something was missed.
+    /// Audits at this interval, and 24 times as often after changes were missed.
     public static func audit(every pause: Duration) -> CompareBounds {
         CompareBounds(shortest: pause / 24, longest: pause)
     }

@@ -1,7 +1,7 @@
-/// Decides when the kernel's queue is left alone for a moment, so that a burst costs one wake-up and one look a file
+/// Decides when the kernel's queue is not read for a moment, so that a burst costs one wake-up and one lookup per file
 /// instead of several.
 ///
-/// At a low rate every event is taken at once. When many come they are taken every 4 ms: a wake-up costs thread changes,
+/// At a low rate every event is read at once. In a burst events are read every 4 ms: a wake-up costs thread changes,
 /// and batches of 4 ms measured 0.6 times the cost of a loop that wakes for each event. The kernel's queue holds 16,384
 /// records, so batches far below 25 ms can't overflow it. A value without a clock.
 package struct Pacer: Sendable {
@@ -15,7 +15,7 @@ package struct Pacer: Sendable {
 
     package init() {}
 
-    /// Notes a turn that took `records`; true if the next ones should gather.
+    /// Notes a turn that read `records`; true if the next ones should gather.
     package mutating func shouldGather(records: Int, now: UInt64) -> Bool {
         if now &- windowStart > Self.batch {
             windowStart = now

@@ -1,11 +1,11 @@
-/// Chooses when something is compared next: at once as often as its bounds allow while differences are found, each time
-/// half as often when there are none, and never so often that comparing takes more than a fiftieth of the time.
+/// The interval between comparisons: the shortest while differences are found, doubled each time that there are none, and
+/// never so short that comparing takes more than a fiftieth of the time.
 ///
-/// A value without a clock, asked on ticks that come anyway; moments are nanoseconds of CLOCK_MONOTONIC.
+/// A value without a clock, asked on ticks; times are nanoseconds of CLOCK_MONOTONIC.
 package struct PollPace: Hashable, Sendable {
     /// Comparing takes one part of so many, at most.
     package static let share: UInt64 = 50
-    /// Yet this often at least, in nanoseconds, however slow it is.
+    /// The longest interval for which a slow comparison counts, in nanoseconds.
     package static let slowest: UInt64 = 3_600_000_000_000
 
     private static let earliness: UInt64 = 500_000_000
@@ -14,7 +14,7 @@ package struct PollPace: Hashable, Sendable {
     package let longest: UInt64
     /// From the beginning of the last comparison to the next.
     package private(set) var interval: UInt64
-    /// When the last one began, or what it is counted from while there was none.
+    /// When the last one began, or the first interval if there was none.
     package private(set) var began: UInt64
     /// When the last one ended; nil if there was none yet.
     package private(set) var ended: UInt64?
@@ -46,7 +46,7 @@ package struct PollPace: Hashable, Sendable {
         began = now
     }
 
-    /// It is through. What it cost is the smaller of the last two times: that a server hung once says little.
+    /// One ends. Its cost is the shorter of the last two: a server that hung once may not do so again.
     package mutating func end(at now: UInt64, foundDifferences: Bool) {
         guard isUnderWay else { return }
         isUnderWay = false
@@ -54,11 +54,11 @@ package struct PollPace: Hashable, Sendable {
         let usual = ended == nil ? took : min(took, cost)
         (cost, ended) = (took, now)
         pause = foundDifferences ? shortest : min(max(pause, 1) * 2, longest)
-        // Where a comparison takes long, that bounds it, beyond the longest pause, too.
+        // A long comparison lengthens the interval, beyond the longest pause, too.
         interval = max(pause, min(usual.multipliedClamping(by: Self.share), max(Self.slowest, longest)))
     }
 
-    /// It came to nothing, and says nothing.
+    /// One failed: its result does not count.
     package mutating func abandon() { isUnderWay = false }
 
     /// Something suggests that there are differences.

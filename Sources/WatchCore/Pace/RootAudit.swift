@@ -1,9 +1,9 @@
-/// The audit of one root: when the next one is due, and what comparisons found that no event had reported.
+/// The audits of one root: when the next one is due, and the changes that events missed.
 package struct RootAudit {
     private enum Stage {
         case idle
         case comparing(began: UInt64)
-        /// It is through, but records of what it found may still wait in the kernel's queue.
+        /// It is complete, but records that explain its differences may still be in the kernel's queue.
         case awaitingRecords(began: UInt64, ended: UInt64)
     }
 
@@ -11,7 +11,7 @@ package struct RootAudit {
     var ledger = AuditLedger()
     /// Nil if none comes by itself.
     package private(set) var pace: PollPace?
-    /// Audits that say something, and what all of them missed, and the last one.
+    /// Audits that were not void; and how many changes events had missed, in all of them and in the last one.
     package private(set) var count = 0
     package private(set) var missed = 0
     package private(set) var lastMissed = 0
@@ -34,13 +34,13 @@ package struct RootAudit {
         stage = .comparing(began: now)
     }
 
-    /// It is through; it is void if it healed an overflow.
+    /// It is complete; void if it follows an overflow.
     mutating func end(at now: UInt64, isVoid: Bool) {
         if isVoid { ledger.void() }
         if case .comparing(let began) = stage { stage = .awaitingRecords(began: began, ended: now) }
     }
 
-    /// Counts what was missed, once the kernel's queue was seen empty after the comparison.
+    /// Counts the missed changes, once the kernel's queue was empty after the comparison.
     mutating func finish() {
         guard case .awaitingRecords(let began, let ended) = stage else { return }
         stage = .idle

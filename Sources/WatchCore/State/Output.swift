@@ -1,4 +1,4 @@
-/// What a turn reports and requests.
+/// The reports and requests of a turn.
 package struct Output {
     package var notices: [WatchNotice] = []
     package var work: [(root: Int, epoch: UInt32, request: WorkRequest)] = []

@@ -21,10 +21,10 @@ struct PendingMoves {
     }
 
     private var displaced: [Key: Displaced] = [:]
-    /// The paths at which directories that are not listed yet where they are now, and what is in them, were reported. A
-    /// directory below may have been renamed before.
+    /// The paths at which directories were reported that are not listed yet where they are now; their files, too. A directory
+    /// below may have been renamed before.
     private(set) var reportedPaths: [NodeID: BytePath] = [:]
-    /// Paths of directories that are listed elsewhere now. They are reported as gone after what was in them.
+    /// Paths of directories that are listed elsewhere now. They are reported as gone after their entries.
     private(set) var departed: [(root: Int, path: BytePath)] = []
 
     /// Whether no directory is displaced.

@@ -6,7 +6,7 @@ package struct Reconciliation: Hashable, Sendable {
     var heals = false
     /// Whether it is the root's first since it is live.
     var isFirst = false
-    /// Whether it compares what no event reports, at its interval.
+    /// Whether it is a poll: of directories whose changes no event reports.
     var isPoll = false
     /// CLOCK_MONOTONIC in nanoseconds when it was requested; 0 if the caller has no clock.
     package var began: UInt64 = 0
@@ -46,7 +46,7 @@ struct Comparison {
         let startCounts: NoticeCounts
         /// Whether the whole tree is compared, and not only its directories without a watch.
         var isWhole = true
-        /// Whether what it finds counts as missed.
+        /// Whether its differences count as missed.
         var isAudit = false
         /// How many lookups are complete once those are that it waits for; known once its surveys are complete.
         var lastLookup: UInt64?

@@ -1,6 +1,6 @@
 import FileValues
 
-/// The work of one root: whether it is live, and what is requested of its queue.
+/// The work of one root: whether it is live, and the requests to its queue.
 package struct RootState {
     package enum Phase {
         /// Its path is being opened for the first time.
@@ -25,7 +25,7 @@ package struct RootState {
     /// How many surveys are under way.
     package var surveys = 0
     var comparison = Comparison()
-    /// The interval at which is compared what no event reports.
+    /// The interval of its polls.
     package var polling = PollPace(CompareBounds(shortest: .zero, longest: .zero), startingWith: .zero, now: 0)
     package var audit = RootAudit()
     package var counts = NoticeCounts()

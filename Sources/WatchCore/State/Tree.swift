@@ -137,7 +137,7 @@ extension Tree {
         return directories.insert(root: root, parent: parent, name: name)
     }
 
-    /// Takes a subtree out of its root's tree.
+    /// Detaches a subtree from its root's tree.
     mutating func detach(_ node: NodeID) {
         if directories.parent(of: node) != nil { detached += 1 }
         directories.detach(node)

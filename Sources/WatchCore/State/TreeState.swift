@@ -1,9 +1,9 @@
 import FileValues
 
-/// All that the watcher knows, and what it has yet to do.
+/// The state of the watcher: the trees as they were reported, and the work that is pending.
 ///
-/// Each part is a value that changes by its own methods alone. This one has the operations of several parts that the
-/// types of ``TreeCore`` are made of: to request file work, to report, and to tell whether a directory is where it is known.
+/// Each part is a value that changes by its own methods alone. The operations here, on several parts, are those that all
+/// others use: to request file work, to report, and whether a directory is where it is known.
 package struct TreeState {
     package internal(set) var tree: Tree
     package internal(set) var roots: [RootState]

@@ -2,7 +2,7 @@ import DirectoryWatch
 import FileValues
 import LinuxKernel
 
-/// Believes every notice of real directories, keeps what it was told by place, and complains of what does not agree with
+/// Applies every notice of real directories, keeps the reported entries by place, and records notices that contradict
 /// that or with the rules that ``WatchNotice`` promises. Cookies are left out.
 struct NoticeJudge {
     typealias Place = Receiver.Place
@@ -16,16 +16,16 @@ struct NoticeJudge {
     private(set) var entries: [Place: Entry] = [:]
     private(set) var directories: Set<Place> = []
     private(set) var complaints: [String] = []
-    /// What was told of each place since this was emptied last.
+    /// What was reported of each place since this was emptied last.
     var log: [Place: [WatchNotice]] = [:]
-    /// Overflows told that are not healed yet, by root.
+    /// Overflows reported that are not healed yet, by root.
     private(set) var wounds: [String: Int] = [:]
     private(set) var overflows = 0
-    /// How often each inode was told as closed.
-    private var closesTold: [UInt64: Int] = [:]
-    /// How often a file was told where a directory was told and not gone yet, or the other way round.
+    /// How often each inode was reported as closed.
+    private var reportedCloses: [UInt64: Int] = [:]
+    /// How often a file was reported where a directory was reported and not gone yet, or a directory where a file was.
     private(set) var overlaps = 0
-    /// Times that a directory was told as gone before what was in it.
+    /// How often a directory was reported as gone before its entries.
     private(set) var late = 0
 
     static func isCookie(_ path: BytePath) -> Bool { path.bytes.starts(with: Array("cookie-".utf8)) }
@@ -33,23 +33,23 @@ struct NoticeJudge {
     mutating func forget(_ place: Place) { entries[place] = nil }
 
     /// `closes` says how often an inode was closed after writing so far; nil if that is not known.
-    mutating func take(_ notice: WatchNotice, closes: (UInt64) -> Int?) {
+    mutating func apply(_ notice: WatchNotice, closes: (UInt64) -> Int?) {
         if Self.isCookie(notice.path) { return }
         let place = Place(root: notice.root, path: notice.path)
         log[place, default: []].append(notice)
         switch notice.kind {
         case .finished(let cause):
             guard let identity = fileIn(notice, place) else { return }
-            if cause == .closeWrite { closesTold[identity.inode, default: 0] += 1 }
-            // A close is told although nothing has changed: somebody may have written through a mapping.
+            if cause == .closeWrite { reportedCloses[identity.inode, default: 0] += 1 }
+            // A close is reported although nothing has changed: a program may have written through a mapping.
             let isClose =
-                cause == .closeWrite && closes(identity.inode).map { closesTold[identity.inode] ?? 0 <= $0 } ?? true
-            if entries[place] == .finished(identity), !isClose { complain(notice, "told before, and the same") }
+                cause == .closeWrite && closes(identity.inode).map { reportedCloses[identity.inode] ?? 0 <= $0 } ?? true
+            if entries[place] == .finished(identity), !isClose { complain(notice, "reported before, and the same") }
             replaceSpecial(notice, place)
             entries[place] = .finished(identity)
         case .created:
             guard let identity = fileIn(notice, place) else { return }
-            if case .finished = entries[place] { complain(notice, "told as finished before") }
+            if case .finished = entries[place] { complain(notice, "reported as finished before") }
             replaceSpecial(notice, place)
             entries[place] = .writing(identity)
         case .changed:
@@ -57,7 +57,7 @@ struct NoticeJudge {
             complain(notice, "changed, not asked for")
             entries[place] = .writing(identity)
         case .vanished:
-            if entries.removeValue(forKey: place) == nil { complain(notice, "never told") }
+            if entries.removeValue(forKey: place) == nil { complain(notice, "never reported") }
         case .renamed(let from):
             guard let identity = fileIn(notice, place) else { return }
             let before = entries.removeValue(forKey: Place(root: notice.root, path: from))
@@ -72,7 +72,7 @@ struct NoticeJudge {
             {
                 entries[place] = .finished(identity)
             } else {
-                complain(notice, "not told as finished with this content: \(String(describing: entries[place]))")
+                complain(notice, "not reported as finished with this content: \(String(describing: entries[place]))")
             }
         case .notRegular(let kind):
             checkParent(notice)
@@ -82,11 +82,11 @@ struct NoticeJudge {
         case .directoryAppeared:
             checkParent(notice)
             if entries[place] != nil { overlaps += 1 }
-            if !directories.insert(place).inserted { complain(notice, "told before") }
+            if !directories.insert(place).inserted { complain(notice, "reported before") }
         case .directoryVanished:
-            if directories.remove(place) == nil { complain(notice, "never told") }
+            if directories.remove(place) == nil { complain(notice, "never reported") }
             let left = entries.keys.first { isBelow($0, place) } ?? directories.first { isBelow($0, place) }
-            // Told a moment later where several directories move at once.
+            // Reported a moment later where several directories move at once.
             if left != nil { late += 1 }
         case .overflow:
             wounds[notice.root, default: 0] += 1
@@ -97,7 +97,7 @@ struct NoticeJudge {
         }
     }
 
-    /// The identity that a file's notice must have, and its directory must have been told.
+    /// The identity that a file's notice must have, and its directory must have been reported.
     private mutating func fileIn(_ notice: WatchNotice, _ place: Place) -> FileIdentity? {
         checkParent(notice)
         if directories.contains(place) { overlaps += 1 }
@@ -112,7 +112,7 @@ struct NoticeJudge {
     private mutating func checkParent(_ notice: WatchNotice) {
         let parent = notice.path.parent
         if !parent.isEmpty, !directories.contains(Place(root: notice.root, path: parent)) {
-            complain(notice, "its directory was not told")
+            complain(notice, "its directory was not reported")
         }
     }
 

@@ -12,7 +12,7 @@ extension RealModel {
         case .create, .write:
             if let place = fresh(step.b, in: here) { make(place, bytes: step.kind == .write ? 1 + step.b : 0) }
         case .node:
-            // No close tells of it: it counts as found when it lies still from one tick to the next.
+            // No close reports it: it counts as found when it is unchanged from one tick to the next.
             guard let place = fresh(step.b, in: here) else { return }
             if path(place).withCString({ mknod($0, S_IFREG | 0o644, 0) }) == 0 { touch(place, .other) }
             needsTicks = true
@@ -27,7 +27,7 @@ extension RealModel {
                 path(existing).withCString({ old in path(new).withCString { Glibc.link(old, $0) } }) == 0
             else { return }
             quiet.insert(entry.identity.inode)
-            // No close is told under its new name, and ticks ask whether its writer is gone.
+            // No close is reported under its new name, and ticks ask whether its writer is gone.
             let isOpen = open.contains { $0.inode == entry.identity.inode }
             if isOpen { needsTicks = true }
             touch(new, isOpen ? .other : .linked)
@@ -55,7 +55,7 @@ extension RealModel {
     func closeFile(_ number: Int) {
         let (file, inode) = open.remove(at: number)
         closes[inode, default: 0] += 1
-        // Told though nothing else may have happened under its name.
+        // Reported though nothing else may have happened under its name.
         quiet.insert(inode)
         Glibc.close(file)
     }

@@ -5,19 +5,19 @@ import LinuxKernel
 
 /// What must be so when nothing moves any more.
 extension RealModel {
-    func takeNotices() {
-        for notice in watch.take() {
+    func removeNotices() {
+        for notice in watch.removeNotices() {
             guard let notice = setting.plant.map({ $0(notice) }) ?? notice else { continue }
             let isWild = wild.contains { $0.root == notice.root && notice.path.isInside($0.path) }
-            judge.take(notice, closes: { inode in isWild ? nil : closes[inode] ?? 0 })
+            judge.apply(notice, closes: { inode in isWild ? nil : closes[inode] ?? 0 })
             if NoticeJudge.isCookie(notice.path) { continue }
             counts.notices += 1
             checkEverThere(notice)
         }
     }
 
-    /// Nothing is told that never was there. Below directories that were moved more than once before the watch got to
-    /// it, a file may be told under one's new path and the other's old one, which it never had at the same time; and on a
+    /// Nothing is reported that never was there. Below directories that were moved more than once before the watch got to
+    /// it, a file may be reported under one's new path and the other's old one, which it never had at the same time; and on a
     /// disk a new directory may have the inode of one that was removed, and be taken for that one until it is listed.
     private func checkEverThere(_ notice: WatchNotice) {
         let place = Place(root: notice.root, path: notice.path)
@@ -43,13 +43,13 @@ extension RealModel {
         return (files, directories)
     }
 
-    /// Lets everything come to rest, with no comparison asked for, and judges what was told since the last time.
-    func settle() {
+    /// Waits until all is reported, without a comparison, and judges the notices since the last time.
+    func awaitQuiet() {
         watch.release()
         var differences: [String] = []
         for round in 0..<setting.patience {
-            guard watch.passCookies() else { return faults.append("a cookie is not told") }
-            takeNotices()
+            guard watch.passCookies() else { return faults.append("a cookie is not reported") }
+            removeNotices()
             faults += judge.complaints
             guard faults.isEmpty else { return }
             differences = self.differences()
@@ -64,35 +64,36 @@ extension RealModel {
         disturbed = []
         isCompared = false
         judge.log = [:]
-        settled = judge.entries
+        entriesAtRest = judge.entries
     }
 
-    /// What was told against what is there; `isStrict` if nothing may have changed without an event.
+    /// The differences between the reported entries and the directory; `isStrict` if nothing may have changed without an event.
     func differences(isStrict: Bool = false) -> [String] {
         let (files, directories) = present()
         var found: [String] = []
         for (place, entry) in files {
-            let told = judge.entries[place]
-            if !agrees(told, entry, isStrict: isStrict) {
+            let reported = judge.entries[place]
+            if !agrees(reported, entry, isStrict: isStrict) {
                 found.append(
-                    "not as told: \(place.root)/\(place.path) is \(entry), told \(told.map { "\($0)" } ?? "never")")
+                    "not as reported: \(place.root)/\(place.path) is \(entry), reported \(reported.map { "\($0)" } ?? "never")"
+                )
             }
         }
         for place in judge.entries.keys where files[place] == nil {
-            found.append("told, not there: \(place.root)/\(place.path)")
+            found.append("reported, not there: \(place.root)/\(place.path)")
         }
         for place in directories.symmetricDifference(judge.directories) {
-            let what = directories.contains(place) ? "directory not told" : "directory told, not there"
+            let what = directories.contains(place) ? "directory not reported" : "directory reported, not there"
             found.append("\(what): \(place.root)/\(place.path)")
         }
         if !judge.wounds.isEmpty { found.append("overflow not healed: \(judge.wounds)") }
         return found
     }
 
-    private func agrees(_ told: NoticeJudge.Entry?, _ entry: RealTree.Entry, isStrict: Bool) -> Bool {
-        guard entry.kind == .regular else { return told == .special(entry.kind) }
+    private func agrees(_ reported: NoticeJudge.Entry?, _ entry: RealTree.Entry, isStrict: Bool) -> Bool {
+        guard entry.kind == .regular else { return reported == .special(entry.kind) }
         let isOpen = open.contains { $0.inode == entry.identity.inode }
-        switch told {
+        switch reported {
         case .finished(let identity):
             // Attributes and links are no news.
             if hasSameContent(identity, entry.identity) { return true }
@@ -106,58 +107,63 @@ extension RealModel {
         one.inode == other.inode && one.size == other.size && one.modified == other.modified
     }
 
-    /// Of what was done once, and to nothing else above it, exactly so much is told.
+    /// An entry that was changed once, with no change above it, is reported exactly so.
     private func judgeExactly() {
-        for place in Set(judge.log.keys).union(touches.keys).union(settled.keys) {
-            let told = judge.log[place] ?? []
+        for place in Set(judge.log.keys).union(touches.keys).union(entriesAtRest.keys) {
+            let reported = judge.log[place] ?? []
             if !RealWatch.roots.contains(place.root) || place.path.isEmpty || isDisturbed(place)
                 || isLeftOut(place)
             {
                 continue
             }
-            guard let fault = exactFault(place, told) else { continue }
+            guard let fault = exactFault(place, reported) else { continue }
             let done = touches[place] ?? []
-            faults.append("\(fault): \(place.root)/\(place.path) after \(done), told \(told.map { describe($0.kind) })")
+            faults.append(
+                "\(fault): \(place.root)/\(place.path) after \(done), reported \(reported.map { describe($0.kind) })")
         }
     }
 
-    private func exactFault(_ place: Place, _ told: [WatchNotice]) -> String? {
-        let finished = told.count { if case .finished = $0.kind { true } else { false } }
-        let renamed = told.count { if case .renamed = $0.kind { true } else { false } }
-        let created = told.count { $0.kind == .created }
-        let before = settled[place]
-        // A comparison in between tells again what changed without an event.
+    private func exactFault(_ place: Place, _ reported: [WatchNotice]) -> String? {
+        let finished = reported.count { if case .finished = $0.kind { true } else { false } }
+        let renamed = reported.count { if case .renamed = $0.kind { true } else { false } }
+        let created = reported.count { $0.kind == .created }
+        let before = entriesAtRest[place]
+        // A comparison in between reports changes without an event.
         for entry in [before, judge.entries[place]] {
             if case .finished(let identity) = entry, quiet.contains(identity.inode) { return nil }
         }
         guard let done = touches[place] else {
-            // Nothing was done to it: nothing is told, unless it changed without an event. Places that never were are
+            // Nothing was done to it: nothing is reported, unless it changed without an event. Places that never were are
             // judged as such.
             let isUntouched = before == judge.entries[place] || before == nil
-            return isUntouched && ever.contains(place) && !told.isEmpty && !directoriesTold(told) ? "told again" : nil
+            return isUntouched && ever.contains(place) && !reported.isEmpty && !reportedDirectories(reported)
+                ? "reported again" : nil
         }
         // Of one that was open a comparison may say that it was found.
         if case .writing = before { return nil }
         guard done.count == 1 else { return nil }
         switch done[0] {
         case .created where before == nil:
-            return finished == 1 && created <= 1 && told.count == finished + created ? nil : "not finished exactly once"
+            return finished == 1 && created <= 1 && reported.count == finished + created
+                ? nil : "not finished exactly once"
         case .written where before == nil:
-            return (1...2).contains(finished) && created <= 1 && told.count == finished + created
+            return (1...2).contains(finished) && created <= 1 && reported.count == finished + created
                 ? nil : "not finished once, or twice while it was written"
-        case .linked where before == nil: return finished == 1 && told.count == 1 ? nil : "not told exactly once"
+        case .linked where before == nil:
+            return finished == 1 && reported.count == 1 ? nil : "not reported exactly once"
         // What left a moment ago and comes back may be recognised.
         case .movedIn where before == nil:
-            return finished + renamed == 1 && told.count == 1 ? nil : "not told exactly once"
-        case .special where before == nil: return told.count == 1 ? nil : "not told exactly once"
-        case .removed where before != nil: return told.map(\.kind) == [.vanished] ? nil : "not vanished exactly once"
-        case .forgotten: return told.isEmpty ? nil : "told, though forgotten"
+            return finished + renamed == 1 && reported.count == 1 ? nil : "not reported exactly once"
+        case .special where before == nil: return reported.count == 1 ? nil : "not reported exactly once"
+        case .removed where before != nil:
+            return reported.map(\.kind) == [.vanished] ? nil : "not vanished exactly once"
+        case .forgotten: return reported.isEmpty ? nil : "reported, though forgotten"
         case .renamed(let old) where touches[old] == [.movedAway] && !isDisturbed(old) && before == nil:
-            guard case .finished = settled[old], !isLeftOut(old) else { return nil }
+            guard case .finished = entriesAtRest[old], !isLeftOut(old) else { return nil }
             counts.renames += 1
-            if told.map(\.kind) == [.renamed(from: old.path)] { return nil }
+            if reported.map(\.kind) == [.renamed(from: old.path)] { return nil }
             counts.splitRenames += 1
-            return finished == 1 && told.count == 1 ? nil : "neither renamed nor finished, exactly once"
+            return finished == 1 && reported.count == 1 ? nil : "neither renamed nor finished, exactly once"
         default: return nil
         }
     }
@@ -173,22 +179,22 @@ extension RealModel {
         return false
     }
 
-    private func directoriesTold(_ told: [WatchNotice]) -> Bool {
-        told.allSatisfy { $0.kind == .directoryAppeared || $0.kind == .directoryVanished }
+    private func reportedDirectories(_ reported: [WatchNotice]) -> Bool {
+        reported.allSatisfy { $0.kind == .directoryAppeared || $0.kind == .directoryVanished }
     }
 
-    /// Closes all that is open; then events alone must have told everything, and a comparison finds what none told of.
+    /// Closes all open files; then events alone must have reported everything, and a comparison finds the changes without an event.
     func end() {
         while !open.isEmpty { closeFile(0) }
         if let path = setting.watchLimit, let file = RealTree.open(BytePath(path), O_WRONLY) {
             _ = "1000000\n".withCString { Glibc.write(file, $0, strlen($0)) }
             close(file)
         }
-        for _ in 0..<2 where faults.isEmpty { settle() }
+        for _ in 0..<2 where faults.isEmpty { awaitQuiet() }
         guard faults.isEmpty else { return }
         let unseen = differences(isStrict: true)
         guard let reports = watch.reconcile() else { return faults.append("no end of a comparison") }
-        takeNotices()
+        removeNotices()
         let found = reports.reduce(0) { $0 + $1.found }
         if found != unseen.count {
             faults.append("a comparison found otherwise: \(found), not the \(unseen.count) of \(unseen)")
@@ -201,18 +207,18 @@ extension RealModel {
         guard watch.reconcile() != nil, watch.passCookies() else {
             return faults.append("no end of a second comparison")
         }
-        takeNotices()
-        if !judge.log.isEmpty { faults.append("a second comparison told: \(judge.log)") }
+        removeNotices()
+        if !judge.log.isEmpty { faults.append("a second comparison reported: \(judge.log)") }
         var wrong: [String] = []
         for _ in 0..<setting.patience {
             wrong = snapshotFaults()
             if wrong.isEmpty { break }
-            guard watch.passCookies() else { return faults.append("a cookie is not told") }
+            guard watch.passCookies() else { return faults.append("a cookie is not reported") }
         }
         faults += wrong
     }
 
-    /// What the published state says against what is there.
+    /// The differences between the snapshot and the directory.
     private func snapshotFaults() -> [String] {
         var wrong: [String] = []
         let (files, directories) = present()

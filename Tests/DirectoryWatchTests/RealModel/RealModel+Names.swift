@@ -51,16 +51,17 @@ extension RealModel {
         touch(place, .removed)
     }
 
-    /// The caller took care of a file that nothing happened to, and removes it: that is not told.
+    /// The caller took care of a file that nothing happened to, and removes it: that is not reported.
     private func forget(_ place: Place) {
-        guard !isCompared, touches[place] == nil, !isDisturbed(place), case .finished = settled[place], !watch.isHeld,
+        guard !isCompared, touches[place] == nil, !isDisturbed(place), case .finished = entriesAtRest[place],
+            !watch.isHeld,
             let before = RealTree.status(of: path(place)), before.kind == .regular, before.links == 1,
             !open.contains(where: { $0.inode == before.identity.inode })
         else { return }
         watch.forget(root: place.root, place.path)
-        takeNotices()
+        removeNotices()
         judge.forget(place)
-        settled[place] = nil
+        entriesAtRest[place] = nil
         RealTree.removeAll(path(place))
         touch(place, .forgotten)
     }

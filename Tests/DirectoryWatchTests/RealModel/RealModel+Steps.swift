@@ -27,7 +27,7 @@ extension RealModel {
         case .watchLimit: limitWatches(step.b % 3 == 0 ? 1_000_000 : 3 + step.a % 12)
         // Not to wait for anything: the programs' own pace, so that the watch meets states in between.
         case .breathe: usleep(UInt32(step.a % 3_000))
-        case .settle: settle()
+        case .awaitQuiet: awaitQuiet()
         }
     }
 

@@ -3,7 +3,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 
-/// Real directories, a live watch over them, and what its notices must come to. Confined to the thread that made it.
+/// Real directories, a live watch over them, and the expected result of its notices. Confined to the thread that made it.
 final class RealModel {
     typealias Place = Receiver.Place
 
@@ -11,7 +11,7 @@ final class RealModel {
     enum Touch: Hashable {
         case created, written, movedIn, linked, special, removed, movedAway, forgotten
         case renamed(from: Place)
-        /// Nothing exact can be said.
+        /// No exact notices can be expected.
         case other
     }
 
@@ -23,7 +23,7 @@ final class RealModel {
         var reusesInodes: Bool { parent == nil }
         /// What a planted fault does to notices before they are judged; for tests of this model.
         var plant: (@Sendable (WatchNotice) -> WatchNotice?)?
-        /// How often what was told may differ from what is there before that counts as a fault.
+        /// How often the reported entries may differ from the directory before that counts as a fault.
         var patience = 40
         /// Where the number of watches is set, if it may be: `/proc/sys/user/max_inotify_watches` of a namespace.
         var watchLimit: String?
@@ -37,7 +37,7 @@ final class RealModel {
     var faults: [String] = []
     /// What was done to which name since the last rest.
     var touches: [Place: [Touch]] = [:]
-    /// Directories that were moved, removed or fought over since the last rest: of what is in them less can be said.
+    /// Directories that were moved, removed or changed by several steps since the last rest: less can be expected of their entries.
     var disturbed: [Place] = []
     /// Every place that was there at some time, as far as that is known, and those below which it is not.
     var ever: Set<Place> = []
@@ -48,10 +48,10 @@ final class RealModel {
     var closes: [UInt64: Int] = [:]
     /// Files that are open for writing.
     var open: [(file: Int32, inode: UInt64)] = []
-    /// What was told when all was at rest last.
-    var settled: [Place: NoticeJudge.Entry] = [:]
+    /// What was reported when all was at rest last.
+    var entriesAtRest: [Place: NoticeJudge.Entry] = [:]
     var needsTicks = false
-    /// Whether a comparison may be under way since the last rest: it finds again what is forgotten.
+    /// Whether a comparison may be under way since the last rest: it finds forgotten files again.
     var isCompared = false
     var counts = Counts()
 
@@ -90,7 +90,7 @@ final class RealModel {
         watch = try RealWatch(below: setting.parent, sharesQueue: setting.sharesQueue)
     }
 
-    /// What is wrong after a sequence (empty if nothing), and what was met with.
+    /// The faults after a sequence, and the counts of rare cases.
     static func run(_ steps: [RealStep], _ setting: Setting = Setting()) -> (faults: [String], counts: Counts) {
         do {
             let model = try RealModel(setting)

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 /// The number of watches is set and lifted again in the middle of sequences, in user namespaces of their own, in
-/// processes of their own: this program again, with a variable that tells it so.
+/// processes of their own: this program again, with a variable that reports it so.
 @Suite(
-    "When watches run out and come back, the notices still lead to what is there", .tags(.heavy),
+    "When watches run out and are available again, the notices agree with the directory", .tags(.heavy),
     .timeLimit(.minutes(60)))
 struct RealModelLimitTests {
     private static let variable = "PHOTOINBOX_TEST_MODEL_LIMITS"
@@ -18,7 +18,7 @@ struct RealModelLimitTests {
     }()
 
     @Test(
-        "In user namespaces",
+        "The test below passes in user namespaces with few watches",
         .enabled(if: part == nil && canEnter, "skipped: needs user namespaces and unshare(1)"), arguments: 0..<parts)
     func outside(part: Int) async throws {
         let program = try RunningProgram(
@@ -34,7 +34,9 @@ struct RealModelLimitTests {
         #expect(ending == .status(0), Comment(rawValue: program.lines.suffix(40).joined(separator: "\n")))
     }
 
-    @Test("Inside one", .enabled(if: part != nil, "skipped: runs in the processes that the other test starts"))
+    @Test(
+        "Random sequences with a changing limit",
+        .enabled(if: part != nil, "skipped: runs in the processes that the other test starts"))
     func inside() async throws {
         let part = try #require(Self.part)
         // One sequence at a time: they would share the watches.

@@ -5,7 +5,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
-@Suite("Whatever happens in real directories, the notices alone lead to what is there", .tags(.heavy))
+@Suite("After any sequence of operations in real directories the notices alone result in their content", .tags(.heavy))
 struct RealModelTests {
     /// `PHOTOINBOX_SEEDS` sequences, from `PHOTOINBOX_FIRST_SEED` on.
     static let seeds = number("PHOTOINBOX_SEEDS") ?? 300
@@ -13,7 +13,7 @@ struct RealModelTests {
 
     static func number(_ variable: String) -> Int? { getenv(variable).flatMap { Int(String(cString: $0)) } }
 
-    @Test("Random sequences, events alone, then a comparison that finds nothing")
+    @Test("Random sequences are reported by events alone; a comparison finds no difference")
     func sequences() async {
         let counts = await Self.run(Self.first..<(Self.first + Self.seeds), lanes: 4) { seed in
             // Inode numbers are used again at once on a disk, and not on tmpfs.
@@ -21,8 +21,8 @@ struct RealModelTests {
         }
         print(
             "\(counts.sequences) sequences, \(counts.operations) steps, \(counts.rests) rests, \(counts.notices) notices, "
-                + "\(counts.overflows) overflows, \(counts.splitRenames) of \(counts.renames) renames told as two, "
-                + "\(counts.overlaps) times two things told at one place, \(counts.ghosts) times one at a place it never was"
+                + "\(counts.overflows) overflows, \(counts.splitRenames) of \(counts.renames) renames reported as two, "
+                + "\(counts.overlaps) times two things reported at one place, \(counts.ghosts) times one at a place it never was"
         )
         if Self.seeds >= 100, readNumber("/proc/sys/fs/inotify/max_queued_events") ?? .max <= 65_536 {
             #expect(counts.overflows > 0)
@@ -30,7 +30,7 @@ struct RealModelTests {
         #expect(counts.ghosts == 0)
         // What is in a directory goes before it, but where several directories move at one moment: rare.
         #expect(counts.late <= counts.sequences / 100 + 1)
-        // A rename whose halves are told apart is no fault: the wait for the other half is bounded. But not the rule.
+        // A rename whose halves are reported apart is no fault: the wait for the other half is bounded. But not the rule.
         #expect(counts.splitRenames <= counts.renames / 4 + 3)
     }
 

@@ -1,4 +1,4 @@
-/// One thing that programs do in real directories, or that is done to the watch over them; the numbers pick what to do
+/// One operation of programs in real directories, or on the watch over them; the numbers select what to do
 /// it to, whatever is there, so that a sequence stays meaningful when parts of it are left out.
 struct RealStep: Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable, Sendable {
@@ -6,14 +6,14 @@ struct RealStep: Hashable, Sendable, CustomStringConvertible {
         case create, write, node, open, append, close, remove, forget
         // One name of anything.
         case rename, exchange, moveOut, moveIn, link, symbolicLink, fifo
-        // What no event tells.
+        // What no event reports.
         case chmod, truncate
         // Directories.
         case makeDirectory, makeDeep, removeTree, plant, melee
         // The watch: its queue and its roots' queues held, the kernel's queue overflowed, the user's watches used up.
         case hold, holdRoot, release, overflow, reconcile, watchLimit
         // Time for the watch to get somewhere, or to the end of everything.
-        case breathe, settle
+        case breathe, awaitQuiet
     }
 
     let kind: Kind
@@ -33,7 +33,7 @@ struct RealStep: Hashable, Sendable, CustomStringConvertible {
     private static func weight(_ kind: Kind) -> Int {
         switch kind {
         case .create, .write, .makeDirectory, .remove, .rename, .moveOut, .moveIn: 6
-        case .exchange, .makeDeep, .removeTree, .settle: 4
+        case .exchange, .makeDeep, .removeTree, .awaitQuiet: 4
         case .open, .append, .close, .link, .symbolicLink, .fifo, .breathe, .plant, .hold, .release: 3
         case .chmod, .truncate, .node, .holdRoot, .melee, .forget, .reconcile: 2
         case .overflow, .watchLimit: 0

@@ -22,7 +22,7 @@ final class RealWatch {
     private var holds: [Hold] = []
     private var cookies = 0
 
-    /// Notices that nobody took yet, and who waits for more.
+    /// Notices that were not removed yet, and the threads that wait for more.
     private final class Inbound: Sendable {
         let notices = Locked<[WatchNotice]>([])
         let cookies = Locked<[WatchNotice]>([])
@@ -76,7 +76,7 @@ final class RealWatch {
     }
 
     /// Notices since the last call, in order.
-    func take() -> [WatchNotice] {
+    func removeNotices() -> [WatchNotice] {
         inbound.notices.withLock { all in
             defer { all = [] }
             return all
@@ -108,7 +108,7 @@ final class RealWatch {
 
     func forget(root: String, _ path: BytePath) { queue.sync { watch.forget(root: root, path: path) } }
 
-    /// The published state, once the turn that told the last notices has ended.
+    /// The published state, once the turn that reported the last notices has ended.
     var snapshot: WatchSnapshot {
         queue.sync {}
         return watch.snapshot()
@@ -133,7 +133,7 @@ final class RealWatch {
     /// What is waited for at most, where something is sure to come.
     private static let patience = 20 * slowness
 
-    /// Makes a file in each root, waits until it is told, moves it out, and waits until that is told. A name that left is
+    /// Makes a file in each root, waits until it is reported, moves it out, and waits until that is reported. A name that left is
     /// given up only when the other half of its rename is overdue, so all halves before it are through as well.
     func passCookies() -> Bool {
         cookies += 1
@@ -146,12 +146,12 @@ final class RealWatch {
         return waitForCookies { $0.kind == .vanished && $0.path == name }
     }
 
-    /// Waits until every root has told such a cookie.
+    /// Waits until every root has reported such a cookie.
     private func waitForCookies(_ isWanted: (WatchNotice) -> Bool) -> Bool {
         let deadline = DispatchTime.now() + Self.patience
         while true {
-            let told = Set(inbound.cookies.withLock { $0 }.filter(isWanted).map(\.root))
-            if told.count == Self.roots.count {
+            let reported = Set(inbound.cookies.withLock { $0 }.filter(isWanted).map(\.root))
+            if reported.count == Self.roots.count {
                 inbound.cookies.withLock { $0 = [] }
                 return true
             }
@@ -159,7 +159,7 @@ final class RealWatch {
         }
     }
 
-    /// Ends it, and waits until its workers have ended what they were at.
+    /// Ends it, and waits until its workers have ended their requests.
     func end() {
         release()
         let hasEnded = DispatchSemaphore(value: 0)

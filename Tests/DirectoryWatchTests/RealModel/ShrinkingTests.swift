@@ -2,10 +2,10 @@ import DirectoryWatch
 import TestSupport
 import Testing
 
-@Suite("A failing sequence is made short", .tags(.heavy))
+@Suite("A failing sequence is shortened", .tags(.heavy))
 struct ShrinkingTests {
     @Test(
-        "To the steps that the fault needs, wherever they stand",
+        "It is shortened to the steps that the fault needs, at any positions",
         arguments: [[3], [0, 99], [17, 18, 64], [5, 50, 51, 98]])
     func keepsWhatIsNeeded(needed: [Int]) {
         var runs = 0
@@ -17,7 +17,7 @@ struct ShrinkingTests {
         #expect(runs < 400)
     }
 
-    @Test("One step more cannot be left out, even where steps need each other")
+    @Test("No further step can be left out, even where steps depend on each other")
     func leavesNoneThatCanGo() {
         // Fails with an even number of steps, above three, that holds 7: single steps can't go, pairs can.
         let fails: ([Int]) -> Bool = { $0.contains(7) && $0.count >= 4 && $0.count.isMultiple(of: 2) }
@@ -30,12 +30,12 @@ struct ShrinkingTests {
         }
     }
 
-    @Test("What never fails stays as it is")
+    @Test("A sequence that does not fail is unchanged")
     func neverFails() { #expect(shrink([1, 2, 3]) { _ in false } == [1, 2, 3]) }
 
-    @Test("A planted fault in a live watch is found, shrunk to what it takes, and printed as a test")
+    @Test("A planted fault in a live watch is found, shortened to the steps that it needs, and printed as a test")
     func planted() async throws {
-        // A watch that keeps to itself what left.
+        // A watch that does not report vanished files.
         let setting = RealModel.Setting(
             parent: "/dev/shm",
             plant: { notice in notice.kind == .vanished && !NoticeJudge.isCookie(notice.path) ? nil : notice },
@@ -44,8 +44,8 @@ struct ShrinkingTests {
             var found: (steps: [RealStep], faults: [String])?
             for seed in 0..<50 where found == nil {
                 let steps = Array(RealStep.sequence(seed: seed).filter { $0.kind != .overflow }.prefix(24))
-                // What so little patience makes of a busy machine is not what was planted.
-                let faults = RealModel.run(steps, setting).faults.drop { !$0.hasPrefix("told, not there: ") }
+                // On a busy machine such short deadlines cause other faults than the planted one.
+                let faults = RealModel.run(steps, setting).faults.drop { !$0.hasPrefix("reported, not there: ") }
                 if !faults.isEmpty { found = (steps, Array(faults)) }
             }
             let (steps, faults) = try #require(found)
