@@ -32,16 +32,21 @@ actor LibraryAuditor: DaemonPart {
     private var lastRead: [Int64: FileIdentity?] = [:]
     /// Damaged photos above this identifier are checked next.
     private var recheckCursor: Int64 = 0
-    /// Photos that a command has found damaged, or whole again: they are read before anything else.
-    private nonisolated let reported = Locked<Set<Int64>>([])
-    /// All photos were read again by a command, and that is not recorded yet.
-    private nonisolated let wasReadWhole = Locked(false)
-    private nonisolated let isRecheckWaiting = Locked(false)
     private nonisolated let stopping = Locked(false)
-    private nonisolated let isCheckWaiting = Locked(false)
-    /// Of the configuration in force.
-    private nonisolated let library: Locked<LibrarySettings?>
-    private nonisolated let hasBegun = Locked(false)
+    private nonisolated let pending: Locked<Pending>
+
+    /// What any thread asks for.
+    private struct Pending: Sendable {
+        /// Of the configuration in force.
+        var library: LibrarySettings?
+        var hasBegun = false
+        var isCheckWaiting = false
+        var isRecheckWaiting = false
+        /// Photos that a command has found damaged, or whole again: they are read before anything else.
+        var reported: Set<Int64> = []
+        /// All photos were read again by a command, and that is not recorded yet.
+        var wasReadWhole = false
+    }
 
     nonisolated var subsystems: [Subsystem] { [subsystem] }
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -51,7 +56,7 @@ actor LibraryAuditor: DaemonPart {
     ) {
         self.catalogue = catalogue.file
         self.libraryGuard = libraryGuard
-        library = Locked(settings.library)
+        pending = Locked(Pending(library: settings.library))
         self.log = log
         self.problems = problems
         writer = catalogue
@@ -60,8 +65,11 @@ actor LibraryAuditor: DaemonPart {
 
     /// What is known of the library is reported before anything of it is read again.
     nonisolated func prepare(_ settings: Settings) async {
-        library.withLock { $0 = settings.library }
-        if hasBegun.withLock({ $0.set() }), let library = settings.library { await show(library.path) }
+        let isFirst = pending.withLock { pending in
+            pending.library = settings.library
+            return pending.hasBegun.set()
+        }
+        if isFirst, let library = settings.library { await show(library.path) }
     }
 
     nonisolated func adopt(_ settings: Settings) async { checkPlacesSoon() }
@@ -90,20 +98,16 @@ actor LibraryAuditor: DaemonPart {
     /// Checks quarantine and its like, once, however often it is called before it begins. From any thread; it waits for
     /// nothing.
     nonisolated func checkPlacesSoon() {
-        let isNew = isCheckWaiting.withLock { isWaiting in
-            defer { isWaiting = true }
-            return !isWaiting
-        }
-        guard isNew else { return }
+        guard pending.withLock({ $0.isCheckWaiting.set() }) else { return }
         TaskQueue.start {
-            self.isCheckWaiting.withLock { $0 = false }
+            self.pending.withLock { $0.isCheckWaiting = false }
             await self.checkPlaces()
         }
     }
 
     /// Counts quarantine, and reports whether it and its like are on their file systems.
     private func checkPlaces() {
-        guard let library = library.withLock({ $0 }) else { return }
+        guard let library = pending.withLock({ $0.library }) else { return }
         subsystem.enter("looking at \(library.path.escaped)")
         defer { subsystem.idle() }
         for path in library.besides {
@@ -120,7 +124,7 @@ actor LibraryAuditor: DaemonPart {
 
     /// Whether each photo of the catalogue is in the library with its size.
     private func audit() {
-        guard let library = library.withLock({ $0 }) else { return }
+        guard let library = pending.withLock({ $0.library }) else { return }
         checkPlaces()
         subsystem.enter("auditing \(library.path.escaped)")
         defer { subsystem.idle() }
@@ -153,7 +157,7 @@ actor LibraryAuditor: DaemonPart {
 
     /// Reads and hashes the next part of the library, and begins anew at its end.
     private func verifySlice() {
-        guard let library = library.withLock({ $0 }) else { return }
+        guard let library = pending.withLock({ $0.library }) else { return }
         subsystem.enter("verifying a part of \(library.path.escaped)")
         defer { subsystem.idle() }
         var bytes: UInt64 = 0
@@ -206,39 +210,37 @@ actor LibraryAuditor: DaemonPart {
 
     /// A command has found these photos damaged, or whole again: reads them soon. From any thread; it waits for nothing.
     nonisolated func recheck(_ photos: [Int64], wasReadWhole: Bool) {
-        if wasReadWhole { self.wasReadWhole.withLock { $0 = true } }
-        reported.withLock { $0.formUnion(photos) }
+        pending.withLock { pending in
+            if wasReadWhole { pending.wasReadWhole = true }
+            pending.reported.formUnion(photos)
+        }
         recheckSoon()
     }
 
-    /// Looks, once however often it is asked before that begins, whether damaged photos are whole again: reads those
+    /// Checks, once however often it is called before that begins, whether damaged photos are whole again: reads those
     /// whose files have changed since they were last read. From any thread; it waits for nothing.
     private nonisolated func recheckSoon() {
-        let isNew = isRecheckWaiting.withLock { isWaiting in
-            defer { isWaiting = true }
-            return !isWaiting
-        }
-        guard isNew else { return }
+        guard pending.withLock({ $0.isRecheckWaiting.set() }) else { return }
         TaskQueue.start {
-            self.isRecheckWaiting.withLock { $0 = false }
+            self.pending.withLock { $0.isRecheckWaiting = false }
             await self.recheck()
         }
     }
 
     private func recheck() {
-        guard let library = library.withLock({ $0 }) else { return }
+        guard let library = pending.withLock({ $0.library }) else { return }
         // What is not read now stays reported.
-        var unread = self.reported.withLock { photos in
-            defer { photos = [] }
-            return photos
+        var unread = pending.withLock { pending in
+            defer { pending.reported = [] }
+            return pending.reported
         }
-        defer { reported.withLock { $0.formUnion(unread) } }
+        defer { pending.withLock { $0.reported.formUnion(unread) } }
         do {
-            let isNoted = wasReadWhole.withLock { wasRead in
-                defer { wasRead = false }
-                return wasRead
+            let wasReadWhole = pending.withLock { pending in
+                defer { pending.wasReadWhole = false }
+                return pending.wasReadWhole
             }
-            if isNoted { try catalogue.noteVerified(library.path, at: Moment.now.wall) }
+            if wasReadWhole { try catalogue.noteVerified(library.path, at: Moment.now.wall) }
             var photos = try unread.sorted().compactMap { (id) throws(CatalogueError) in try catalogue.photo(id: id) }
             for photo in photos { lastRead[photo.id] = nil }
             let known = try catalogue.damagedPhotos(in: library.path, after: recheckCursor, limit: Self.rechecked)

@@ -34,7 +34,6 @@ package final class LiveState: Sendable {
     package let started = Moment.now
     package let sink: any LogSink
     package let recent = RecentOutcomes()
-    package let problems: ProblemReporter
     package let storage: StorageProblems
     package let pauses: PauseStore
     package let measures = FilingMeasures()
@@ -51,7 +50,6 @@ package final class LiveState: Sendable {
         self.version = version
         self.sink = sink
         self.storage = storage
-        problems = storage.reporter
         self.pauses = pauses
         self.lasting = lasting
         self.configuration = configuration
@@ -64,6 +62,7 @@ package final class LiveState: Sendable {
 
     var isRunning: Bool { phase.withLock { $0 } == .running }
     func enter(_ new: Phase) { phase.withLock { $0 = new } }
+    package var problems: ProblemReporter { storage.reporter }
     func replace(_ new: Setup) { setup.withLock { $0 = new } }
     var current: Setup { setup.withLock { $0 } }
     var settings: Settings { setup.withLock { $0.settings } }
