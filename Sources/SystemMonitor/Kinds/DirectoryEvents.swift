@@ -31,8 +31,8 @@ extension DirectoryEvents {
     /// Bytes of one read: some 1,500 records with camera names. Below the size at which malloc maps each buffer.
     static var readSize: Int { 64 << 10 }
 
-    /// Delivers what waits in a queue, with one read, or with several while each is full; for `turn` at most. Whether
-    /// there was something.
+    /// Delivers the records in a queue, with one read, or with several while each is full or has few records; for `turn` at
+    /// most. Whether there were any.
     @discardableResult
     static func drain(_ descriptor: Int32, _ outlet: EventOutlet<Self>, for turn: Duration) -> Bool {
         var start: UInt64?
@@ -51,9 +51,12 @@ extension DirectoryEvents {
             let now = start ?? nanoseconds(of: CLOCK_MONOTONIC)
             start = now
             outlet.deliver(Self(bytes: bytes))
-            // The read had room for more, so that the queue was empty after it.
-            if bytes.count < readSize - InotifyInstance.smallestBuffer { break }
-            // Nobody waits longer than a turn: the source fires again.
+            // The read had room for more, so the queue was empty after it. After few records it is read again all the same: one
+            // that came meanwhile, as that of a close after that of the creation, would otherwise wait until the source
+            // fires again, for three changes of threads.
+            let hadRoom = bytes.count < readSize - InotifyInstance.smallestBuffer
+            if hadRoom, bytes.count > InotifyInstance.smallestBuffer { break }
+            // Others on the queue wait no longer than a turn: the source fires again.
             if nanoseconds(of: CLOCK_MONOTONIC) - now > UInt64(max(0, turn.wholeNanoseconds)) { break }
         }
         return start != nil
