@@ -103,7 +103,7 @@ extension TreeCore {
         state.survey(node, isRecursive: true)
     }
 
-    /// Declares that a watch on the same instance is somebody else's, or no longer. Its records go to the output.
+    /// Declares that a watch on the same instance is not of a tree, or no longer so. Its records go to the output.
     package mutating func setForeign(_ watch: Int32, _ isForeign: Bool) { state.watches.setForeign(watch, isForeign) }
 
     /// Whether ``age()`` has to be called in a moment.

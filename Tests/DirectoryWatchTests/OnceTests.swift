@@ -130,7 +130,7 @@ struct OnceTests {
             ftruncate(file, 4096)
             let memory = try #require(mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0))
             memory.storeBytes(of: 1, as: UInt8.self)
-            // A tick, or the close of another, looks at it meanwhile.
+            // It is looked up meanwhile, on a tick or along with the close of another file.
             for _ in 0..<(3 * ticks) {
                 watched.queue.sync { watched.watch.checkNow() }
                 try await watched.passEvents()

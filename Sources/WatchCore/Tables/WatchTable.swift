@@ -20,7 +20,7 @@ package struct WatchTable {
     private var contested: [Int32: [NodeID]] = [:]
     private var early: [Int32: [EventRecord]] = [:]
     private var earlyCount = 0
-    /// Watches on the same instance that belong to somebody else.
+    /// Watches on the same instance that are not of trees.
     private var foreign: Set<Int32> = []
     /// Records of watches that no directory has any more.
     package private(set) var strayEvents = 0
@@ -36,7 +36,7 @@ package struct WatchTable {
 
     func isForeign(_ watch: Int32) -> Bool { foreign.contains(watch) }
 
-    /// Declares a watch somebody else's, or no longer.
+    /// Declares that a watch is not of a tree, or no longer so.
     mutating func setForeign(_ watch: Int32, _ isForeign: Bool) {
         if isForeign { foreign.insert(watch) } else { foreign.remove(watch) }
     }

@@ -18,7 +18,7 @@ extension RealModel {
 
     /// Nothing is reported that never was there. Below directories that were moved more than once before the watch got to
     /// it, a file may be reported under one's new path and the other's old one, which it never had at the same time; and on a
-    /// disk a new directory may have the inode of one that was removed, and be taken for that one until it is listed.
+    /// disk a new directory may have the inode of one that was removed, and count as that one until it is listed.
     private func checkEverThere(_ notice: WatchNotice) {
         let place = Place(root: notice.root, path: notice.path)
         if notice.path.isEmpty || ever.contains(place) { return }

@@ -51,7 +51,7 @@ extension RealModel {
         touch(place, .removed)
     }
 
-    /// The caller took care of a file that nothing happened to, and removes it: that is not reported.
+    /// The receiver has processed an unchanged file, and removes it: that is not reported.
     private func forget(_ place: Place) {
         guard !isCompared, touches[place] == nil, !isDisturbed(place), case .finished = entriesAtRest[place],
             !watch.isHeld,
