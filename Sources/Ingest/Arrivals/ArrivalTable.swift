@@ -118,6 +118,12 @@ package struct ArrivalTable: Sendable {
         }
     }
 
+    /// Ends an arrival whose file is gone, if ``vanished(_:)``.
+    mutating func withdraw(_ key: ArrivalKey, _ reason: String, now: Moment) -> EndedArrival? {
+        guard let arrival = arrivals[key], vanished(key) else { return nil }
+        return EndedArrival(key: key, outcome: .withdrawn, reason: reason, ended: now, firstSeen: arrival.firstSeen)
+    }
+
     /// Begins the next arrival of `inbox` that waits for its turn: of ``retryShare`` at least one that was
     /// deferred, if there is one; else the others go first, so that a flood of retries delays no photo that has just come.
     package mutating func beginNext(inbox: String, step: String, now: Moment) -> Arrival? {

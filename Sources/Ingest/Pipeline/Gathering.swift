@@ -56,3 +56,15 @@ extension ReadyMember {
         return found
     }
 }
+
+extension SetPolicy {
+    /// What is to be waited for with a photo although it is not in sight; `history` is that of its inbox.
+    func expected(with arrival: Arrival, _ history: PairHistory?) -> SetRoles {
+        guard let role = SetName(arrival.key.path).role, !role.isSidecar else { return [] }
+        switch expectation {
+        case .never: return []
+        case .always: return [.raw, .picture, .film, .sidecar]
+        case .auto: return history?.expected(with: role) ?? []
+        }
+    }
+}

@@ -37,6 +37,31 @@ package actor Pipeline {
     /// How long inboxes whose disk does not answer may hold up the others at the start.
     private static let patience = Duration.seconds(5)
 
+    /// What is in work.
+    private struct Load {
+        /// By inbox.
+        var arrivals: [String: Int] = [:]
+        /// Requests of people that workers carry out, and trials of storage.
+        var requests = 0
+        var isTryingStorage = false
+        /// Resumed when nothing is in work.
+        var waiters: [CheckedContinuation<Void, Never>] = []
+
+        var isEmpty: Bool { requests == 0 && !arrivals.values.contains { $0 > 0 } }
+    }
+
+    /// Whether arrivals may be begun.
+    private enum Admission { case pending, open, stopped }
+
+    /// The recovery of what an earlier life left under way.
+    private struct Startup {
+        /// Inboxes of which nothing is begun yet, since they are being recovered.
+        var recovering: Set<String> = []
+        /// Whether the start waits for recovery no longer: it is done, or patience is over.
+        var isRecovered = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
     package nonisolated let arrivals: Locked<ArrivalTable>
     package nonisolated let subsystem: Subsystem
     /// Busy while anything is in work; idle a second after the last.
@@ -47,22 +72,13 @@ package actor Pipeline {
     nonisolated let listener: Listener
     /// Whether nothing more of an inbox is begun.
     let isPaused: @Sendable (String) -> Bool
-    private var running: [String: Int] = [:]
+    private var load = Load()
     /// What lately came together, by inbox.
     private var histories: [String: PairHistory] = [:]
-    /// Requests of people that workers carry out, and trials of storage.
-    private var requests = 0
-    private var isTryingStorage = false
-    private(set) var isAdmitting = false
-    /// Inboxes of which nothing is begun yet: what an earlier life left there is being recovered.
-    private(set) var recovering: Set<String> = []
-    /// Whether the start waits for recovery no longer: it is done, or patience is over.
-    private var isRecovered = false
-    private var whenRecovered: CheckedContinuation<Void, Never>?
-    private var isStopped = false
+    private var admission = Admission.pending
+    private var startup = Startup()
     /// What the timer is set to.
     private var wakeSet: Moment?
-    private var whenDrained: [CheckedContinuation<Void, Never>] = []
     private var whenKept: (@Sendable (ArrivalKey, FileIdentity?) -> Void)?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -98,12 +114,12 @@ package actor Pipeline {
         busy.setEventHandler { [listener] in listener.activity($0) }
         busy.activate()
         busy.expectIdle()
-        recovering = Set(workers.keys)
-        isRecovered = recovering.isEmpty
+        startup.recovering = Set(workers.keys)
+        startup.isRecovered = startup.recovering.isEmpty
         for worker in workers.values { TaskQueue.start { await self.recover(worker) } }
         subsystem.queue.after(Self.patience) { [weak self] in self?.assumeIsolated { $0.resumeRecovered() } }
         // Asked again where the answer is waited for, here and below: between question and wait nothing may come.
-        await withCheckedContinuation { if isRecovered { $0.resume() } else { whenRecovered = $0 } }
+        await withCheckedContinuation { if startup.isRecovered { $0.resume() } else { startup.waiter = $0 } }
         guard let prepare else { return open() }
         TaskQueue.start {
             await prepare()
@@ -118,20 +134,20 @@ package actor Pipeline {
         histories[name] = try? await worker.catalogue.perform("looking for sets") {
             PairHistory(try $0.recentRoles(inbox: name, limit: 4 * PairHistory.length))
         }
-        recovering.remove(name)
-        if recovering.isEmpty { resumeRecovered() }
+        startup.recovering.remove(name)
+        if startup.recovering.isEmpty { resumeRecovered() }
         pump()
     }
 
     private func resumeRecovered() {
-        isRecovered = true
-        whenRecovered?.resume()
-        whenRecovered = nil
+        startup.isRecovered = true
+        startup.waiter?.resume()
+        startup.waiter = nil
     }
 
     private func open() {
-        if isStopped { return }
-        isAdmitting = true
+        if admission == .stopped { return }
+        admission = .open
         pump()
     }
 
@@ -166,12 +182,12 @@ package actor Pipeline {
     package func perform<R: Sendable>(
         _ inbox: String?, _ body: @Sendable (InboxWorker) async -> R
     ) async -> R? {
-        let ready = workers.filter { !recovering.contains($0.key) }
-        guard isAdmitting, let worker = inbox.map({ ready[$0] }) ?? ready.values.first else { return nil }
-        requests += 1
+        let ready = workers.filter { !startup.recovering.contains($0.key) }
+        guard admission == .open, let worker = inbox.map({ ready[$0] }) ?? ready.values.first else { return nil }
+        load.requests += 1
         busy.begin()
         let result = await body(worker)
-        requests -= 1
+        load.requests -= 1
         busy.end()
         resumeWhenDrained()
         return result
@@ -196,10 +212,9 @@ package actor Pipeline {
     /// Takes nothing more into work and returns when what is in work has ended; if `hurrying`, long steps end early.
     /// Then the monitors are invalidated, and the arrivals are returned.
     package func stop(hurrying: Bool) async -> ArrivalTable {
-        isAdmitting = false
-        isStopped = true
+        admission = .stopped
         if hurrying { hurry() }
-        await withCheckedContinuation { if isBusy { whenDrained.append($0) } else { $0.resume() } }
+        await withCheckedContinuation { if load.isEmpty { $0.resume() } else { load.waiters.append($0) } }
         await withCheckedContinuation { done in wakeTimer.invalidate { done.resume() } }
         await withCheckedContinuation { done in busy.invalidate { done.resume() } }
         return arrivals.withLock { table in
@@ -224,10 +239,12 @@ package actor Pipeline {
                     table.noticed(key, as: notice.identity, now: now)
                 case .renamed(let old):
                     let before = ArrivalKey(inbox: notice.root, path: old)
-                    withdrawn += withdraw(before, "renamed to \(notice.path.escaped)", in: &table, now)
+                    let reason = "renamed to \(notice.path.escaped)"
+                    if let ended = table.withdraw(before, reason, now: now) { withdrawn.append(ended) }
                     table.noticed(key, as: notice.identity, now: now)
                 case .vanished:
-                    withdrawn += withdraw(key, "gone before it was filed", in: &table, now)
+                    let ended = table.withdraw(key, "gone before it was filed", now: now)
+                    if let ended { withdrawn.append(ended) }
                 case .created, .changed, .directoryAppeared, .directoryVanished, .unreadable, .rootGone, .rootBack,
                     .treeGone, .treeBack, .overflow, .healed:
                     break
@@ -238,20 +255,13 @@ package actor Pipeline {
         pump()
     }
 
-    private func withdraw(
-        _ key: ArrivalKey, _ reason: String, in table: inout ArrivalTable, _ now: Moment
-    ) -> [EndedArrival] {
-        guard let arrival = table.arrivals[key], table.vanished(key) else { return [] }
-        return [EndedArrival(key: key, outcome: .withdrawn, reason: reason, ended: now, firstSeen: arrival.firstSeen)]
-    }
-
     /// Begins as many arrivals as are admitted.
     private func pump() {
-        guard isAdmitting else { return }
-        for (name, worker) in workers where !isPaused(name) && !recovering.contains(name) {
-            while running[name, default: 0] < Self.width {
+        guard admission == .open else { return }
+        for (name, worker) in workers where !isPaused(name) && !startup.recovering.contains(name) {
+            while load.arrivals[name, default: 0] < Self.width {
                 guard let assignment = nextAssignment(for: worker) else { break }
-                running[name, default: 0] += 1
+                load.arrivals[name, default: 0] += 1
                 busy.begin()
                 TaskQueue.start { await self.work(on: assignment, with: worker) }
             }
@@ -268,17 +278,8 @@ package actor Pipeline {
             if let set = table.beginReadySet(inbox: name, step: "opening", now: now) { return Assignment(set: set) }
             guard let next = table.beginNext(inbox: name, step: "opening", now: now) else { return nil }
             guard sets.isEnabled else { return Assignment(next, hasCompany: false, expected: []) }
-            return Assignment(next, hasCompany: table.hasCompany(next), expected: expected(with: next, sets))
-        }
-    }
-
-    /// What is to be waited for with a photo although it is not in sight.
-    private func expected(with arrival: Arrival, _ sets: SetPolicy) -> SetRoles {
-        guard let role = SetName(arrival.key.path).role, !role.isSidecar else { return [] }
-        switch sets.expectation {
-        case .never: return []
-        case .always: return [.raw, .picture, .film, .sidecar]
-        case .auto: return histories[arrival.key.inbox]?.expected(with: role) ?? []
+            return Assignment(
+                next, hasCompany: table.hasCompany(next), expected: sets.expected(with: next, histories[name]))
         }
     }
 
@@ -300,18 +301,16 @@ package actor Pipeline {
         }
         defer { examineAgain(worker) }
         for (arrival, conclusion) in zip(assignment.arrivals, conclusions) { conclude(arrival, conclusion) }
-        running[inbox, default: 0] -= 1
+        load.arrivals[inbox, default: 0] -= 1
         busy.end()
         pump()
         resumeWhenDrained()
     }
 
-    private var isBusy: Bool { requests > 0 || running.values.contains { $0 > 0 } }
-
     private func resumeWhenDrained() {
-        guard !isAdmitting, !isBusy else { return }
-        for waiting in whenDrained { waiting.resume() }
-        whenDrained = []
+        guard admission != .open, load.isEmpty else { return }
+        for waiter in load.waiters { waiter.resume() }
+        load.waiters = []
     }
 
     /// `arrival` is as it was when its work began.
@@ -353,14 +352,16 @@ package actor Pipeline {
     /// or a trial, does not. So no photo that is filed shows that storage works.
     func tryStorage(_ failing: Storage) async {
         let storage = failing.subtracting(refusing)
-        guard isAdmitting, !isTryingStorage, !storage.isEmpty, let worker = workers.values.first(where: answers) else {
+        guard admission == .open, !load.isTryingStorage, !storage.isEmpty,
+            let worker = answering.first
+        else {
             return
         }
-        isTryingStorage = true
-        requests += 1
+        load.isTryingStorage = true
+        load.requests += 1
         let symptoms = await worker.tryStorage(storage)
-        requests -= 1
-        isTryingStorage = false
+        load.requests -= 1
+        load.isTryingStorage = false
         // What was refused meanwhile was later than the trial.
         let refusing = refusing
         for symptom in symptoms where symptom.recovery.isDisjoint(with: refusing) { listener.symptom(symptom) }
@@ -369,17 +370,19 @@ package actor Pipeline {
 
     /// The storage that has refused what is tried again within a minute.
     private var refusing: Storage {
-        workers.values.filter(answers).reduce(into: []) { storage, worker in
+        answering.reduce(into: []) { storage, worker in
             storage.formUnion(worker.recovery.withLock(\.refusedBy))
             let name = worker.spec.name
             if !isPaused(name) { storage.formUnion(arrivals.withLock { $0.refusing(inbox: name) }) }
         }
     }
 
-    /// Whether an inbox's queue turns: one whose disk hangs shows nothing.
-    private func answers(_ worker: InboxWorker) -> Bool {
-        (worker.subsystem.snapshot().silence(now: .now) ?? 0) < Subsystem.patience
-            && !recovering.contains(worker.spec.name)
+    /// The workers whose queues answer: one whose disk hangs shows nothing.
+    private var answering: [InboxWorker] {
+        workers.values.filter { worker in
+            (worker.subsystem.snapshot().silence(now: .now) ?? 0) < Subsystem.patience
+                && !startup.recovering.contains(worker.spec.name)
+        }
     }
 
     // MARK: - Time
