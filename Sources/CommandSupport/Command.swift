@@ -2,6 +2,7 @@ package import ArgumentParser
 import Glibc
 package import Reporting
 
+/// A command of photoinbox, which `PhotoInbox.groups` lists.
 package protocol Command: ParsableCommand, SendableMetatype {
     /// What its long help says besides its options: examples, explanations, exit statuses.
     static var lesson: String { get }
@@ -20,7 +21,7 @@ extension CommandConfiguration {
 
 extension TextStyle.ColourChoice: ExpressibleByArgument {}
 
-/// Which daemon is meant: its configuration and its directories.
+/// The daemon of a command: its configuration and its directories.
 package struct PlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -12,7 +12,7 @@ package final class Interruption {
     }
     /// The same for printing.
     package static let isStopRequestedAnywhere = Locked(false)
-    private var isProgressAsked = false
+    private var isProgressRequested = false
     private let announce: (String) -> Void
     /// The remark when a stop is requested.
     private let remark: String
@@ -42,7 +42,7 @@ package final class Interruption {
     private func nextSignal(waiting time: timespec) -> Bool? {
         var time = time
         switch sigtimedwait(&signals, nil, &time) {
-        case SIGUSR1: isProgressAsked = true
+        case SIGUSR1: isProgressRequested = true
         case SIGINT, SIGTERM:
             if isStopRequested { return true }
             isStopRequested = true
@@ -54,8 +54,8 @@ package final class Interruption {
 
     /// Whether progress was requested since the last call.
     package func consumeProgressRequest() -> Bool {
-        defer { isProgressAsked = false }
-        return isProgressAsked
+        defer { isProgressRequested = false }
+        return isProgressRequested
     }
 }
 

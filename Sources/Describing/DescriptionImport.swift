@@ -1,6 +1,5 @@
 import CSV
 import Catalogue
-import CommandContact
 import CommandSupport
 import FileValues
 import Glibc

@@ -3,7 +3,6 @@ import Catalogue
 package import CommandContact
 package import CommandSupport
 import FileValues
-import LinuxKernel
 import Reporting
 
 package struct ImportCSVCommand: DaemonCommand {

@@ -3,7 +3,6 @@ import CommandContact
 import FileValues
 import Glibc
 import LinuxKernel
-import Reporting
 import SystemPackage
 
 /// The file of rejected rows, with line, column and reason: created with the first, and synced before its batch is stored.

@@ -1,7 +1,6 @@
 package import ArgumentParser
 package import CommandContact
 package import CommandSupport
-import ControlProtocol
 import Glibc
 import Reporting
 

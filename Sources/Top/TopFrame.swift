@@ -1,4 +1,3 @@
-import CommandContact
 import CommandSupport
 import Glibc
 import Reporting

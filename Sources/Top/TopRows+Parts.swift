@@ -1,4 +1,3 @@
-import CommandContact
 import ControlProtocol
 import FileValues
 import LinuxKernel

@@ -1,7 +1,6 @@
 import CommandContact
 import CommandSupport
 import ControlProtocol
-import FileValues
 import Glibc
 import LinuxKernel
 import Reporting

@@ -1,4 +1,3 @@
-import CommandContact
 import CommandSupport
 import FileValues
 import Reporting

@@ -1,4 +1,3 @@
-import CommandContact
 import Reporting
 
 /// What `top` can show, each by a key.

@@ -2,9 +2,7 @@ import ArgumentParser
 package import Catalogue
 package import CommandSupport
 package import FileValues
-import LinuxKernel
 import Reporting
-import SystemPackage
 
 extension OutcomeKind: ExpressibleByArgument {}
 

@@ -41,7 +41,7 @@ struct RequestClient {
     let places: Places
     let output: OutputOptions
 
-    /// The same, after a confirmation if there is a terminal.
+    /// Sends the request after a confirmation, if there is a terminal to ask on.
     func run(_ command: ControlCommand, isDryRun: Bool, unless consent: ConsentOption) throws {
         if !isDryRun, !consent.yes, !output.json, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 {
             let foreseen = try answer(to: ControlRequest(command, isDryRun: true))
@@ -68,7 +68,8 @@ struct RequestClient {
         if status != .ok { throw CommandEnd(status: status) }
     }
 
-    func ask(_ command: ControlCommand) throws(CommandFailure) { _ = try answer(to: ControlRequest(command)) }
+    /// Sends the request, and prints nothing.
+    func send(_ command: ControlCommand) throws(CommandFailure) { _ = try answer(to: ControlRequest(command)) }
 
     private func answer(to request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
         let answer: ControlAnswer

@@ -136,7 +136,7 @@ struct ImportCommand: DaemonCommand {
         for path: BytePath, _ target: ImportTarget, _ library: BytePath?, _ catalogue: CatalogueFile?
     ) throws -> ImportPlan {
         let source = try realPath(path)
-        try target.refuse(source, named: path)
+        try target.requireOutside(source, named: path)
         let libraryGuard = catalogue.map { LibraryGuard($0) }
         return ImportPlan(
             source: source, inbox: target.name, inboxPath: target.path, minFree: target.minFree, removes: move,

@@ -16,7 +16,7 @@ struct ImportTarget {
     /// Why the daemon would exclude a path of the inbox.
     let exclusion: @Sendable (BytePath) -> String?
     /// The directories that cannot be imported from, by their configured paths.
-    private let excluded: [(what: String, path: BytePath)]
+    private let forbidden: [(what: String, path: BytePath)]
 
     init(
         _ inbox: InboxPlace, _ settings: Settings?, _ known: KnownPlaces, state: BytePath
@@ -34,16 +34,16 @@ struct ImportTarget {
             ("the returned directory", known.returned), ("the trash", known.trash),
             ("the daemon's state directory", state),
         ]
-        excluded = inboxes + others.compactMap { what, path in path.map { (what, $0) } }
+        forbidden = inboxes + others.compactMap { what, path in path.map { (what, $0) } }
     }
 
     private static let library = "the library"
 
     /// Throws if `source` is, lies in or contains a directory of the daemon, by any mount: a photo would be mistaken for its
     /// own copy.
-    func refuse(_ source: BytePath, named path: BytePath) throws {
+    func requireOutside(_ source: BytePath, named path: BytePath) throws {
         let (mounts, place) = (try MountTable.ofProcess(), try KernelPlace(at: source))
-        for (what, directory) in excluded {
+        for (what, directory) in forbidden {
             guard let own = try? KernelPlace(at: directory) else { continue }
             let how: (relation: PlaceMeeting.Relation, evidence: String)
             if let meeting = mounts.meeting(of: own, place) {

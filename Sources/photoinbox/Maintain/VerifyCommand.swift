@@ -117,7 +117,7 @@ struct VerifyCommand: DaemonCommand {
                 let part = Array(rest.prefix(ControlCommand.verifyLimit))
                 rest = rest.dropFirst(part.count)
                 let isComplete = rest.isEmpty && !report.wasStopped && library != nil && isDaemons
-                if !part.isEmpty || isComplete { try client.ask(.verify(photos: part, isComplete: isComplete)) }
+                if !part.isEmpty || isComplete { try client.send(.verify(photos: part, isComplete: isComplete)) }
             } while !rest.isEmpty
         } catch  where all.isEmpty {
             // Nothing was found that status could show.
