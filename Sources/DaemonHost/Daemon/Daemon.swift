@@ -154,10 +154,11 @@ package actor Daemon {
         let (log, service) = (launch.log, launch.service)
         return Pipeline.Listener(
             ended: { ended in
-                for part in parts { part.ended(ended) }
+                // Logged first, so that what parts log because of it comes after it.
                 state.recent.add(ended)
                 state.measures.add(ended)
                 log.outcome(ended)
+                for part in parts { part.ended(ended) }
             },
             deferred: { key, reason, attempt, seconds in
                 log.deferred(key, reason: reason, attempt: attempt, seconds: seconds)
