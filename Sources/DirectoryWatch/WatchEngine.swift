@@ -8,8 +8,6 @@ import SystemMonitor
 /// handler. Everything is on `queue` unless documented otherwise.
 final class WatchEngine: Sendable {
     typealias Handler = @Sendable ([WatchNotice]) -> Void
-    typealias RootRequest = (root: Int, epoch: UInt32, request: WorkRequest)
-    typealias RootResult = (root: Int, epoch: UInt32, result: WorkResult)
 
     struct State {
         var core: TreeCore
@@ -28,9 +26,11 @@ final class WatchEngine: Sendable {
         /// The handlers of watches that are not of trees.
         var foreignHandlers: [Int32: @Sendable (EventRecord) -> Void] = [:]
         /// The results of the roots' workers that wait for the events before them to be applied.
-        var results = HeldResults<RootResult>()
+        var results = HeldResults<(root: Int, epoch: UInt32, result: WorkResult)>()
         /// Whether the handler is being called: its requests are carried out afterwards, so that it is never called inside itself.
         var isDelivering = false
+        /// Whether results of this turn are being applied: the lookups that follow from them wait for the next one.
+        var isApplyingResults = false
         var hasEnded = false
     }
 
@@ -248,46 +248,22 @@ final class WatchEngine: Sendable {
             return state.begin()
         }
         if let begun {
-            let results = carryOut(begun.output.work)
-            // Usually a turn of events only has names looked up, and is finished along with their results.
-            let hasReports = begun.handler != nil || !begun.output.foreign.isEmpty || !begun.output.reconciled.isEmpty
-            if results.isEmpty || hasReports { finish(begun) }
-            if !results.isEmpty, !apply(results), !hasReports { finish(begun) }
+            var results: [(root: Int, epoch: UInt32, result: WorkResult)] = []
+            for (root, epoch, request) in begun.output.work {
+                if let result = lookUpNow(root, epoch, request) {
+                    results.append((root, epoch, result))
+                } else {
+                    submit(root, epoch, request)
+                }
+            }
+            finish(begun)
+            if !results.isEmpty {
+                state.onQueue { $0.isApplyingResults = true }
+                for (root, epoch, result) in results { receive(root, epoch, result) }
+                state.onQueue { $0.isApplyingResults = false }
+            }
         }
         step.withLock { $0 = WatchStep(name: "idle", since: monotonicNanoseconds()) }
-    }
-
-    /// Makes lookups at once where that is possible, and returns their results; submits all other requests.
-    private func carryOut(_ work: [RootRequest]) -> [RootResult] {
-        var results: [RootResult] = []
-        for (root, epoch, request) in work {
-            if let result = lookUpNow(root, epoch, request) {
-                results.append((root, epoch, result))
-            } else {
-                submit(root, epoch, request)
-            }
-        }
-        return results
-    }
-
-    /// Applies results of lookups that were made at once, in a turn of their own; lookups that follow from them are
-    /// submitted. False if all have to wait for events that are queued before them, or the watch has ended meanwhile.
-    private func apply(_ results: [RootResult]) -> Bool {
-        let queued = backend.queuedBytes
-        let begun: Begun? = state.onQueue { state in
-            if state.hasEnded { return nil }
-            var isAny = false
-            for result in results {
-                guard let (root, epoch, result) = state.results.add(result, queued: queued) else { continue }
-                state.core.apply(result, root: root, epoch: epoch)
-                isAny = true
-            }
-            return isAny ? state.begin() : nil
-        }
-        guard let begun else { return false }
-        for (root, epoch, request) in begun.output.work { submit(root, epoch, request) }
-        finish(begun)
-        return true
     }
 
     /// Delivers the notices of a turn, and completes the requests that it has ended.
@@ -320,7 +296,7 @@ final class WatchEngine: Sendable {
     /// way, which must be applied first.
     private func lookUpNow(_ root: Int, _ epoch: UInt32, _ request: WorkRequest) -> WorkResult? {
         guard roots[root].queue === queue, case .lookUp(let lookup) = request,
-            state.onQueue({ $0.core.state.roots[root].surveys == 0 })
+            state.onQueue({ !$0.isApplyingResults && $0.core.state.roots[root].surveys == 0 })
         else { return nil }
         return workers[root].lookUpNow(lookup, epoch: epoch)
     }

@@ -31,8 +31,8 @@ extension DirectoryEvents {
     /// Bytes of one read: about 1,500 records with camera names. Below malloc's threshold for mapping each buffer.
     static var readSize: Int { 64 << 10 }
 
-    /// Delivers the queue's records, with one read, or with several while each is full or returns few records, for `turn` at
-    /// most. Returns whether there were any.
+    /// Delivers the queue's records, with one read, or with several while each is full, for `turn` at most. Returns
+    /// whether there were any.
     @discardableResult
     static func drain(_ descriptor: Int32, _ outlet: EventOutlet<Self>, for turn: Duration) -> Bool {
         var start: UInt64?
@@ -51,11 +51,8 @@ extension DirectoryEvents {
             let now = start ?? nanoseconds(of: CLOCK_MONOTONIC)
             start = now
             outlet.deliver(Self(bytes: bytes))
-            // The buffer was not full, so the queue was empty. After few records it is read again all the same: a record that
-            // arrived meanwhile, as that of a close after that of the creation, would otherwise wait until the source fires
-            // again, which costs three thread switches.
-            let hadRoom = bytes.count < readSize - InotifyInstance.smallestBuffer
-            if hadRoom, bytes.count > InotifyInstance.smallestBuffer { break }
+            // The buffer was not full, so the queue was empty.
+            if bytes.count < readSize - InotifyInstance.smallestBuffer { break }
             // The source fires again, after the turns of other monitors.
             if nanoseconds(of: CLOCK_MONOTONIC) - now > UInt64(max(0, turn.wholeNanoseconds)) { break }
         }
