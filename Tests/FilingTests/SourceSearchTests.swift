@@ -30,7 +30,7 @@ struct SourceSearchTests {
         "LinuxKernel/Sockets/LocalSocket.swift": "sockets",
         "Renditions/ThumbnailStore.swift": "notes on thumbnails",
         "Settings/PlaceProbe.swift": "a hidden file that shows whether two places are one",
-        "photoinbox/Describe/RejectsFile.swift": "the table of rejects",
+        "Describing/RejectsFile.swift": "the table of rejects",
         "photoinbox/Maintain/Bookmark.swift": "how far a verification is",
         "photoinbox/Renditions/SheetFile.swift": "contact sheets",
     ]
