@@ -86,7 +86,24 @@ struct ProblemReporterTests {
         }
         #expect(log.lines.filter { $0.hasPrefix("PI-105 ") }.count == 1)
         reporter.silent([], of: ["files of x", "pipeline"], now: .now)
-        #expect(log.lines.last == "PI-105 is over for files of x")
+        #expect(log.lines.last == "PI-105 is over for x")
+    }
+
+    @Test("A hung inbox hides that its files' queue is stuck, and no other inbox's")
+    func hungInbox() {
+        let reporter = reporter
+        let queue = MonitorQueue(label: "test.hung")
+        let names = ["scan of x", "files of x", "files of y"]
+        let stuck = names.map { name in
+            var snapshot = Subsystem(name: name, queue: queue, isVital: false).snapshot()
+            (snapshot.step, snapshot.askedAt) = ("reading", Moment.now)
+            return snapshot
+        }
+        reporter.silent(stuck, of: names, now: Moment.now.later(by: 6))
+        let rows = reporter.rows(now: Moment.now.later(by: 6))
+        let shown = rows.filter { $0.hiddenBy == nil }.map { "\($0.code) \($0.subject ?? "")" }
+        #expect(shown == ["PI-105 y", "PI-206 x"])
+        #expect(rows.filter { $0.hiddenBy == "PI-206" }.map { "\($0.code) \($0.subject ?? "")" } == ["PI-105 x"])
     }
 
     @Test func whatHealsByItselfSoonIsNotToldAtAll() {

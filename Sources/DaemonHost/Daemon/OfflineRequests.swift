@@ -166,7 +166,8 @@ package enum OfflineRequests {
             spec: InboxSpec(inbox, sets: settings.sets), places: Places(library), attributes: FiledAttributes(library),
             catalogue: catalogue, libraryGuard: LibraryGuard(catalogue.file),
             subsystem: Subsystem(
-                name: "files of \(name)", queue: MonitorQueue(label: "photo-inbox.files.\(name)"), isVital: false))
+                name: Subsystem.files(of: name), queue: MonitorQueue(label: "photo-inbox.files.\(name)"), isVital: false
+            ))
         // What was under way when the daemon ended comes first, and only then what is known of the operation.
         if !isDryRun { _ = await worker.recover() }
         let facts = try catalogue.file.facts(of: operation, for: what)

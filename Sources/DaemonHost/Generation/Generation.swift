@@ -67,7 +67,8 @@ final class Generation: Sendable {
                 attributes: FiledAttributes(library), catalogue: dependencies.catalogue.catalogue,
                 libraryGuard: dependencies.libraryGuard,
                 subsystem: Subsystem(
-                    name: "files of \(inbox.name)", queue: MonitorQueue(label: "photo-inbox.files.\(inbox.name)"),
+                    name: Subsystem.files(of: inbox.name),
+                    queue: MonitorQueue(label: "photo-inbox.files.\(inbox.name)"),
                     isVital: false), measures: dependencies.state.measures)
         }
         let subsystem = Subsystem(

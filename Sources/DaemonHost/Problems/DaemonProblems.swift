@@ -24,6 +24,9 @@ extension ProblemReporter {
                 (code, subject) = (.inboxStalled, inbox)
                 parameters[.inbox] = .text(inbox)
                 parameters[.path] = .path(path(ofInbox: inbox))
+            } else if let inbox = Subsystem.inbox(ofFiles: name) {
+                // The inbox is the subject, so that a hung inbox, which is the cause, hides it.
+                subject = inbox
             } else if name == Subsystem.library {
                 (code, subject) = (.libraryStalled, "")
                 parameters[.path] = .path(settings?.library?.path ?? "")
@@ -101,4 +104,12 @@ extension Subsystem {
         name.hasPrefix(scanPrefix) ? String(name.dropFirst(scanPrefix.count)) : nil
     }
     private static let scanPrefix = "scan of "
+
+    /// The one that files what is in an inbox.
+    static func files(of inbox: String) -> String { filesPrefix + inbox }
+    /// The inverse; nil for other subsystems.
+    static func inbox(ofFiles name: String) -> String? {
+        name.hasPrefix(filesPrefix) ? String(name.dropFirst(filesPrefix.count)) : nil
+    }
+    private static let filesPrefix = "files of "
 }
