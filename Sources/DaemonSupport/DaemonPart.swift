@@ -7,7 +7,7 @@ package import Settings
 /// A feature or a duty of the daemon that can be left out. The daemon holds its parts in one list and calls them in its
 /// order; see `Daemon.init`.
 ///
-/// Functions are called on any thread. Those that are not asynchronous wait for nothing.
+/// Functions are called on any thread. Those that are not asynchronous must not wait.
 package protocol DaemonPart: AnyObject, Sendable {
     /// Its queues, which the watchdog asks to answer.
     var subsystems: [Subsystem] { get }
@@ -18,8 +18,8 @@ package protocol DaemonPart: AnyObject, Sendable {
     func adopt(_ settings: Settings) async
     /// The first configuration is in force; called once.
     func start()
-    /// Begins to end, while photos are still filed: when this returns, it brings no more work. The function that it
-    /// returns is called when nothing is filed any more, and returns when nothing of this part is left.
+    /// Begins to end, while photos are still filed. The function that it returns is called when nothing is filed any more,
+    /// and returns when nothing of this part is left.
     func end(hurrying: Bool) async -> @Sendable () async -> Void
     /// Somebody asked once more to stop: the end that has begun is to be faster.
     func hurry()

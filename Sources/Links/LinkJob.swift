@@ -44,7 +44,8 @@ actor LinkJob {
     nonisolated let item: LinkItem
     private let dependencies: Dependencies
     private let coordinator: LinkCoordinator
-    private let sleeper: Sleeper
+    /// Of the current pause.
+    private var sleeper: Sleeper
     private var store: LinkStore?
     private var run: LinkRun?
     private var progress: LinkProgress?
@@ -138,6 +139,8 @@ actor LinkJob {
     private func pause(seconds: Double, _ words: String) async {
         if isStopped { return }
         dependencies.status.change(item.operation) { ($0.phase, $0.what) = ("waiting", words) }
+        // A new one: a change of the configuration during a fetch ends no later pause.
+        sleeper = Sleeper("links, pause", queue: dependencies.queue)
         await sleeper.rest(seconds: seconds)
     }
 
@@ -224,7 +227,7 @@ actor LinkJob {
         dependencies.log.debug("links \(item.key): \(progress.ends.count) of \(progress.total) have ended")
     }
 
-    /// What is left of it ends every service that fetches it.
+    /// Gives up the remaining addresses, after which the service ended each time.
     private func giveUp(_ order: LinkOrder, _ reason: String) {
         guard var progress else { return }
         var lines: [UInt8] = []

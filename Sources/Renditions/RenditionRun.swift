@@ -21,7 +21,7 @@ struct RenditionRun {
 
     private var hash: [UInt8] { stored.photo.sha256 }
 
-    mutating func run(
+    nonisolated(nonsending) mutating func run(
         by client: DecoderClient, progress: @Sendable (RenditionPlan) -> Void
     ) async -> ThumbnailWork.Result {
         var result = ThumbnailWork.Result.nothingToDo
@@ -42,7 +42,7 @@ struct RenditionRun {
     }
 
     /// Makes the missing ones of thumbnail and preview from the photo itself, and with them the perceptual hash.
-    private mutating func makeFromPhoto(_ client: DecoderClient) async -> ThumbnailWork.Result {
+    private nonisolated(nonsending) mutating func makeFromPhoto(_ client: DecoderClient) async -> ThumbnailWork.Result {
         guard let kind = ThumbnailWork.kind(of: stored.photo.format) else { return .nothingToDo }
         let file: HeldDescriptor
         do throws(SystemCallError) { file = try ThumbnailWork.open(stored.photo) } catch {
@@ -70,7 +70,8 @@ struct RenditionRun {
     }
 
     /// Makes `kind` from another rendition.
-    private mutating func makeFromRendition(_ kind: RenditionKind, _ client: DecoderClient) async
+    private nonisolated(nonsending) mutating func makeFromRendition(_ kind: RenditionKind, _ client: DecoderClient)
+        async
         -> ThumbnailWork.Result
     {
         plan.began(kind)

@@ -35,8 +35,6 @@ final class ControlSocket: DaemonPart {
 
     var subsystems: [Subsystem] { [subsystem] }
 
-    func prepare(_ settings: Settings) { handler.adopt(settings) }
-
     func start() {
         do {
             let path = state.settings.runtime.appending("control")

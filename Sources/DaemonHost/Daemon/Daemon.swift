@@ -118,12 +118,13 @@ package actor Daemon {
         let parts: [any DaemonPart] = [
             // First, so that nothing is filed from directories that a mount has joined.
             libraryWatch, auditor,
-            // Its end is short, and that of hooks and links may take seconds.
-            ThumbnailService(catalogue: catalogue.file, problems: problems),
             // Hooks have seconds to end, while cards and links do.
             HookCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
             CardCoordinator(log: log, problems: problems),
             LinkCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
+            // Behind all that a reload must reach: it adopts when what it has in work has ended, which may hang with the
+            // library.
+            ThumbnailService(catalogue: catalogue.file, problems: problems),
             // Requests are refused before the generation ends that would carry them out.
             ControlSocket(control, service: service, state: state, log: log),
             // It pings until all that may take long has ended, and no tick writes metrics that have been removed.
@@ -250,6 +251,8 @@ package actor Daemon {
         }
         generation.withLock { $0 = next }
         state.problems.adopt(settings)
+        // Who may command is in force before anything is waited for.
+        control.adopt(settings)
         for part in state.parts { await part.prepare(settings) }
         await next.start()
         state.problems.paused(state)

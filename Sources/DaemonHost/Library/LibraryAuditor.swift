@@ -63,13 +63,14 @@ actor LibraryAuditor: DaemonPart {
         executor = TaskQueue.executor(on: subsystem.queue)
     }
 
-    /// What is known of the library is reported before anything of it is read again.
+    /// Reports what is known of the library. Filing does not wait for it: an audit or a quarantine that hangs may be before
+    /// it on the queue.
     nonisolated func prepare(_ settings: Settings) async {
         let isFirst = pending.withLock { pending in
             pending.library = settings.library
             return pending.hasBegun.set()
         }
-        if isFirst, let library = settings.library { await show(library.path) }
+        if isFirst, let library = settings.library { TaskQueue.start { await self.show(library.path) } }
     }
 
     nonisolated func adopt(_ settings: Settings) async { checkPlacesSoon() }

@@ -82,10 +82,13 @@ struct MetricsCommand: DaemonCommand {
 
     @OptionGroup var places: PlaceOptions
 
-    func run(at places: Places) throws {
+    func validate() throws {
         guard !json else {
-            throw CommandFailure(.usage, "metrics has no JSON output", action: "For JSON: photoinbox dump")
+            throw ValidationError("metrics has no JSON output. For JSON: photoinbox dump")
         }
+    }
+
+    func run(at places: Places) throws {
         let answer = try ControlContact(places: places).ask(ControlRequest(.metrics))
         if let failure = CommandFailure(answer) { throw failure }
         guard let text = answer.text else {
