@@ -277,6 +277,12 @@ def find_program(given, name="photoinboxd"):
 
 
 def judge(places, manifest, crashed=False):
-    wrong = checker.check(places, manifest, crashed)
+    """Raises a Violation for what is wrong. Of a daemon that runs, intents are closed a moment after their outcome."""
+    end = time.monotonic() + PATIENCE
+    rows = checker.Rows(places)
+    while not crashed and (rows.intents or rows.moves) and time.monotonic() < end:
+        time.sleep(0.01)
+        rows = checker.Rows(places)
+    wrong = checker.check(places, manifest, crashed, rows)
     if wrong:
         raise Violation("\n  ".join(wrong))
