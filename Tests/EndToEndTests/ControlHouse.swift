@@ -59,26 +59,28 @@ extension House {
     }
 
     /// Sends a request on the socket, without the command line.
-    func exchange(_ bytes: [UInt8]) throws -> ControlAnswer? {
+    func exchange(_ bytes: [UInt8]) async throws -> ControlAnswer? {
         let socket = try connection()
         try systemCall("send") { send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
-        return try answer(from: socket.raw)
+        return try await answer(from: socket.raw)
     }
 
     /// The next answer, without its state; nil at the end.
-    func answer(from socket: Int32) throws -> ControlAnswer? {
-        try frame(from: socket).flatMap { ControlAnswer(json: $0) }
+    func answer(from socket: Int32) async throws -> ControlAnswer? {
+        try await frame(from: socket).flatMap { ControlAnswer(json: $0) }
     }
 
     /// The bytes of the next answer; nil at the end.
-    func frame(from socket: Int32) throws -> [UInt8]? {
-        var reader = FrameReader(limit: ControlAnswer.limit + 1_024)
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            if let frame = try reader.next() { return frame }
-            let count = recv(socket, &buffer, buffer.count, 0)
-            guard count > 0 else { return nil }
-            reader.add(Array(buffer[..<count]))
+    func frame(from socket: Int32) async throws -> [UInt8]? {
+        try await aside {
+            var reader = FrameReader(limit: ControlAnswer.limit + 1_024)
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                if let frame = try reader.next() { return frame }
+                let count = recv(socket, &buffer, buffer.count, 0)
+                guard count > 0 else { return nil }
+                reader.add(Array(buffer[..<count]))
+            }
         }
     }
 }

@@ -56,8 +56,13 @@ public final class RunningProgram: Sendable {
     /// in it.
     public init(_ arguments: [String], environment: [String: String] = [:]) throws {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // In one step with regard to other tests: a child that started between them would keep the pipe open.
+        let result = openDescriptors.withLock { _ in
+            let result = pipe(&ends)
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            return result
+        }
+        guard result == 0 else { throw Errno(rawValue: errno) }
         defer { close(ends[1]) }
         do {
             pid = try spawn(arguments, environment: Self.inheritedEnvironment.merging(environment) { $1 }) { actions in

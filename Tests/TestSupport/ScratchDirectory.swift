@@ -1,6 +1,7 @@
 import Dispatch
 public import FileValues
 import Glibc
+import LinuxKernel
 import SystemPackage
 
 /// A temporary directory for one test, removed with all its content, whatever the names.
@@ -35,7 +36,7 @@ public func runProgram(_ arguments: [String]) throws {
     pointers.append(nil)
     defer { for pointer in pointers { free(pointer) } }
     var child: pid_t = 0
-    let result = posix_spawn(&child, arguments[0], nil, nil, pointers, environ)
+    let result = openDescriptors.withLock { _ in posix_spawn(&child, arguments[0], nil, nil, pointers, environ) }
     guard result == 0 else { throw Errno(rawValue: result) }
     var status: Int32 = 0
     while waitpid(child, &status, 0) == -1 {
