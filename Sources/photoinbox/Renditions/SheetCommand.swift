@@ -71,6 +71,9 @@ struct SheetCommand: DaemonCommand {
     }
 
     func run(at places: Places) throws {
+        let display = ProgressDisplay(json: output.json)
+        // Before the catalogue is opened, after which there may be threads.
+        let interruption = Interruption(announce: display.remark)
         let target = SheetFile(file.path, replaces: force)
         do throws(SystemCallError) { try target.check() } catch { throw Self.failure(error, file.path) }
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
@@ -89,8 +92,6 @@ struct SheetCommand: DaemonCommand {
                 .usage, "a page of \(photos.count) fields of \(tile) pixels is too large",
                 action: "Use a smaller --tile or --limit, or other --columns.")
         }
-        let display = ProgressDisplay(json: output.json)
-        let interruption = Interruption(announce: display.remark)
         let work = ThumbnailWork(places.settings, state: places.state, only: [.thumbnail])
         var run = SheetRun(work: work, display: display, interruption: interruption) {
             let catalogue = try places.openCatalogue()
