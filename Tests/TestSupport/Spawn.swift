@@ -4,7 +4,9 @@ import SystemPackage
 
 /// Held while a child is started, and while a file is written whose close must be visible at once: until it executes
 /// its program, a child has all descriptors, and a file counts as closed with its last one.
-package let openDescriptors = Locked(())
+///
+/// Not of `Void`: for Thread Sanitizer a value without a size is at the address of its box, whose type others read.
+package let openDescriptors = Locked(0)
 
 /// Starts `arguments[0]` with no signal blocked or ignored: threads of libdispatch block nearly all, and a child
 /// inherits that. `prepare` sets its open files.
