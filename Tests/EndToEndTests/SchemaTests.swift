@@ -50,16 +50,11 @@ extension EndToEnd {
             let count = 60
             try makeDirectory("\(house.outside)/many")
             for number in 0..<count { try write(try Photos.unique(number), to: "\(house.outside)/many/\(number).jpg") }
+            #expect(try await house.ask("pause", "card").status == 0)
             try move("\(house.outside)/many", to: "\(house.inbox)/many")
-            try await daemon.line(holding: "filed card/many/")
-            var filed = 0
-            var sawWork = false
-            while filed < count {
-                let busy = try await checked(house, daemon)
-                sawWork = sawWork || !busy.inHand.isEmpty
-                filed = busy.inboxes.first?.counts.filed ?? 0
-            }
-            #expect(sawWork, "asked while it was at work")
+            try await poll({ try await checked(house, daemon) }) { $0.inHand.count == count }
+            #expect(try await house.ask("resume", "card").status == 0)
+            try await poll({ try await checked(house, daemon) }) { $0.inboxes.first?.counts.filed == count }
 
             try house.drop(try Photos.unique(1), as: "again.jpg")
             try house.drop(Data("text".utf8), as: "no\nte.txt")
