@@ -88,11 +88,13 @@ let package = Package(
         module("QueueActors", ["LinuxKernel", "SystemMonitor"]),
         module("Systemd", ["CSystemd", "FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
-        module("PhotoModel", ["FileValues"]),
+        module("PhotoModel", ["FileValues", crypto]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
         module(
             "Catalogue",
-            ["FileValues", "LinuxKernel", "QueueActors", "SystemMonitor", database, databaseC, system]),
+            [
+                "FileValues", "LinuxKernel", "PhotoModel", "QueueActors", "SystemMonitor", database, databaseC, system,
+            ]),
         module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", "Reporting", system]),
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["FileValues", "Reporting"]),
@@ -193,8 +195,8 @@ let package = Package(
         module(
             "Describing",
             [
-                "CSV", "Catalogue", "CommandContact", "CommandSupport", "FileValues", "LinuxKernel", "Reporting",
-                arguments, system,
+                "CSV", "Catalogue", "CommandContact", "CommandSupport", "FileValues", "LinuxKernel", "PhotoModel",
+                "Reporting", arguments, system,
             ]),
         module(
             "Top",

@@ -13,6 +13,8 @@ package func exerciseReader(_ bytes: [UInt8]) {
     if let checked = pixels.first(where: { $0.rule == .checked }) {
         _ = try? PhotoReader.isSound(checked, of: &source)
     }
+    _ = MetadataDecision(report.metadata, iptcIsNewer: report.iptcIsNewer)
+    exerciseMetadata(bytes)
     let decision = CaptureDateDecision(
         recorded: report.dates, name: name, modified: FileTime(seconds: Int64(bytes.count) - 500, nanoseconds: 0),
         now: FileTime(seconds: 4_000_000_000, nanoseconds: 0), zone: { _ in 3_600 })
@@ -22,4 +24,21 @@ package func exerciseReader(_ bytes: [UInt8]) {
     _ = NameRules.decide(name)
     _ = try? LibraryLayout(template: String(decoding: bytes.prefix(300), as: UTF8.self))
     _ = decision.words
+}
+
+/// The same for the readers of blocks of metadata alone.
+package func exerciseMetadata(_ bytes: [UInt8]) {
+    var report = PhotoReport(format: nil, completeness: .empty)
+    var xmp = XMPProperties()
+    xmp.add(bytes)
+    report.record(xmp)
+    report.record(bytes, digest: nil)
+    report.record(ImageResources(bytes))
+    let reader = SourceReader<MemoryByteSource>(MemoryByteSource(bytes))
+    reader.readExif(in: bytes, into: &report)
+    let decision = MetadataDecision(report.metadata, iptcIsNewer: report.iptcIsNewer)
+    precondition(decision.chosen.keywords.count <= 1_000 && decision.chosen.people.count <= 1_000)
+    for kind in SidecarKind.allCases { _ = SidecarMetadata(bytes, kind: kind) }
+    let limit = 100_000
+    precondition(inflated(bytes, limit: limit).map { $0.count <= limit } ?? true)
 }

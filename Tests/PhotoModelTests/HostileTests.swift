@@ -1,4 +1,5 @@
 import FileValues
+import Glibc
 import PhotoModel
 import Testing
 
@@ -34,6 +35,71 @@ struct HostileTests {
                 if bytes.isEmpty { bytes = [0] }
             }
             try check(bytes, "\(name), seed \(seed)")
+        }
+    }
+
+    /// Blocks of metadata in the forms in which files have them.
+    private static let blocks: [[UInt8]] = [
+        Array(
+            """
+            <?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF
+            xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><rdf:Description rdf:about=''
+            xmlns:dc='http://purl.org/dc/elements/1.1/' xmlns:xmp='http://ns.adobe.com/xap/1.0/' xmp:Rating='4'
+            xmlns:lr='http://ns.adobe.com/lightroom/1.0/' xmlns:exif='http://ns.adobe.com/exif/1.0/'
+            xmlns:r='http://www.metadataworkinggroup.com/schemas/regions/' exif:GPSLatitude='54,19.2N'
+            exif:GPSLongitude='10,8.4E'><dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Sea &amp; sun</rdf:li>
+            </rdf:Alt></dc:title><dc:subject><rdf:Bag><rdf:li>gull</rdf:li><rdf:li>boat</rdf:li></rdf:Bag>
+            </dc:subject><lr:hierarchicalSubject><rdf:Bag><rdf:li>Place|Kiel</rdf:li></rdf:Bag>
+            </lr:hierarchicalSubject><r:Regions rdf:parseType='Resource'><r:RegionList><rdf:Bag><rdf:li>
+            <rdf:Description r:Name='Ada' r:Type='Face'/></rdf:li></rdf:Bag></r:RegionList></r:Regions>
+            </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end='w'?>
+            """.utf8),
+        // IPTC by itself, and within an image resource.
+        [0x1C, 1, 90, 0, 3, 0x1B, 0x25, 0x47, 0x1C, 2, 5, 0, 3, 0x53, 0x65, 0x61, 0x1C, 2, 25, 0, 1, 0x61],
+        Array("8BIM".utf8) + [4, 4, 0, 0, 0, 0, 0, 8, 0x1C, 2, 5, 0, 3, 0x53, 0x65, 0x61],
+        Array(
+            """
+            {"title": "IMG_1.jpg", "description": "Sea \\u00e9", "people": [{"name": "Ada"}], "geoData": {"latitude": 54.3,
+            "longitude": 10.1, "altitude": 1e2}, "photoTakenTime": {"timestamp": "1706700000"}}
+            """.utf8),
+        // "Sea" 20 times by zlib.
+        [0x78, 0x9C, 0x0B, 0x4E, 0x4D, 0x0C, 0x26, 0x17, 0x01, 0x00, 0x9C, 0xD4, 0x15, 0xF5],
+        exif,
+    ]
+
+    private static var exif: [UInt8] {
+        let bytes = (try? Fixtures.bytes("exif.jpg")) ?? []
+        let start = bytes.indices.first { bytes[$0...].starts(with: Array("Exif\0\0".utf8)) } ?? 0
+        return Array(bytes[start...].prefix(2_000))
+    }
+
+    /// More with PHOTOINBOX_MUTANTS, as in the campaign.
+    @Test("Mutated blocks of metadata neither trap nor grow", .timeLimit(.minutes(60)), arguments: blocks.indices)
+    func metadata(block: Int) throws {
+        let count = getenv("PHOTOINBOX_MUTANTS").flatMap { Int(String(cString: $0)) } ?? 5_000
+        let tokens = [
+            "<", "</", "/>", "'", "&#x", ";", "<![CDATA[", "]]>", "<!--", "rdf:li", "{", "[", "\\u", "\u{0}", "1e9",
+        ]
+        for seed in 0..<UInt64(count / Self.blocks.count) {
+            var generator = SeededGenerator(state: seed &* 31 &+ UInt64(block))
+            var bytes = Self.blocks[block]
+            for _ in 0..<Int.random(in: 1...8, using: &generator) {
+                let place = Int.random(in: 0...bytes.count, using: &generator)
+                let length = min(bytes.count - place, Int.random(in: 1...64, using: &generator))
+                switch Int.random(in: 0..<7, using: &generator) {
+                case 0 where place < bytes.count: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                case 1 where place < bytes.count: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+                case 2: bytes.removeSubrange(place..<place + length)
+                case 3: bytes.insert(contentsOf: Array(bytes[place..<place + length]), at: place)
+                case 4: bytes.insert(contentsOf: tokens.randomElement(using: &generator)?.utf8 ?? "".utf8, at: place)
+                case 5:
+                    // A slice many times: depth, and numbers of items.
+                    let slice = Array(bytes[place..<place + min(length, 12)])
+                    bytes.insert(contentsOf: Array(repeating: slice, count: 300).joined(), at: place)
+                default: bytes.insert(contentsOf: Self.blocks.randomElement(using: &generator) ?? [], at: place)
+                }
+            }
+            exerciseMetadata(bytes)
         }
     }
 

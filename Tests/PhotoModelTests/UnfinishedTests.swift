@@ -124,6 +124,13 @@ struct UnfinishedTests {
     }
 }
 
+/// An XMP packet with these attributes.
+private func xmp(_ attributes: String) -> [UInt8] {
+    Array(
+        "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><rdf:Description \(attributes)/></rdf:RDF>"
+            .utf8)
+}
+
 @Suite("Files that viewers open are accepted")
 struct FalseRefusalTests {
     private func box(_ type: String, _ body: [UInt8]) -> [UInt8] {
@@ -172,7 +179,7 @@ struct FalseRefusalTests {
 
     @Test("A WebP whose XMP chunk's name ends with a zero is read")
     func zeroInChunkName() throws {
-        let packet = Array("<x xmp:CreateDate=\"2024-01-31T12:34:56+01:00\"/>".utf8)
+        let packet = xmp("xmlns:xmp='http://ns.adobe.com/xap/1.0/' xmp:CreateDate='2024-01-31T12:34:56+01:00'")
         for name: [UInt8] in [Array("XMP ".utf8), Array("XMP\0".utf8)] {
             var file = try Fixtures.bytes("exif.webp")
             file += name + little(UInt32(packet.count), 4) + packet + [UInt8](repeating: 0, count: packet.count % 2)
@@ -185,7 +192,7 @@ struct FalseRefusalTests {
 
     @Test("A motion photo in HEIF declares its film")
     func motionPhotoInHEIF() throws {
-        let xmp = Array("<x GCamera:MotionPhoto=\"1\"/>".utf8)
+        let xmp = xmp("xmlns:GCamera='http://ns.google.com/photos/1.0/camera/' GCamera:MotionPhoto='1'")
         let places = box("iloc", [0, 0, 0, 0, 0x44, 0, 0, 1, 0, 1, 0, 0, 0, 1] + big(8) + big(UInt32(xmp.count)))
         let entry = box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + Array("mime".utf8) + [0])
         let meta = box("meta", [0, 0, 0, 0] + box("iinf", [0, 0, 0, 0, 0, 1] + entry) + places)

@@ -10,6 +10,8 @@ package struct CaptureDate: Equatable, Sendable {
     package let hasTime: Bool
     /// Its source.
     package let provenance: DateProvenance
+    /// What was read otherwise than it is written.
+    package var remark: String?
 
     /// RFC 3339 as far as it is known: `2024-01-31T12:34:56+01:00`, without an offset if there is none, or the day.
     package var text: String {
@@ -68,7 +70,9 @@ package struct CaptureDateDecision: Equatable, Sendable {
     /// The decision in a clause for people: `date from EXIF DateTimeOriginal, 2024-01-31T12:34:56+01:00`, with the
     /// refused dates.
     package var words: String {
-        let found = chosen.map { "date from \($0.provenance.name), \($0.text)" } ?? "no date that can be believed"
+        let found =
+            chosen.map { "date from \($0.provenance.name), \($0.text)\($0.remark.map { "; \($0)" } ?? "")" }
+            ?? "no date that can be believed"
         return refused.isEmpty ? found : "\(found) (\(refused.joined(separator: "; ")))"
     }
 
@@ -87,7 +91,8 @@ package struct CaptureDateDecision: Equatable, Sendable {
         case .unreadable(let why): return refuse(why)
         case .local(let local, let offset, let hasTime):
             date = CaptureDate(
-                local: local, offset: hasTime ? offset : nil, hasTime: hasTime, provenance: candidate.provenance)
+                local: local, offset: hasTime ? offset : nil, hasTime: hasTime, provenance: candidate.provenance,
+                remark: candidate.remark)
         case .instant(let instant):
             // Checked before the call of `zone`: no time zone table covers more.
             guard (-70_000_000_000...260_000_000_000).contains(instant.seconds) else {

@@ -8,6 +8,8 @@ struct DateText: Equatable {
     let offset: Int32?
     /// Whether a time of day is given; if not, `local` is midnight.
     let hasTime: Bool
+    /// What was read otherwise than it is written, as a clause for people.
+    var remark: String?
 
     /// The reason why a text is not a date.
     enum Refusal: Error, Equatable {
@@ -32,6 +34,9 @@ struct DateText: Equatable {
         if scanner.isAtEnd || bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") || $0 == 0 }) {
             throw .blank
         }
+        if let first = scanner.peek, first | 0x20 >= UInt8(ascii: "a") || scanner.isDayOfMonth {
+            return try parseRFC1123(&scanner)
+        }
         guard let year = scanner.number(digits: 4), scanner.skip(oneOf: ":-/."), let month = scanner.number(digits: 2),
             scanner.skip(oneOf: ":-/."), let day = scanner.number(digits: 2)
         else { throw .unreadable }
@@ -45,14 +50,44 @@ struct DateText: Equatable {
         }
         var second = 0
         var nanosecond = 0
+        var remark: String?
         if scanner.skip(oneOf: ":.-") {
             guard let number = scanner.number(digits: 2) else { throw .noSuchTime }
-            second = number
+            // Some cameras count on: the minute is right all the same.
+            second = number <= 60 ? number : 0
+            if number > 60 { remark = "its second \(number) does not exist" }
             if scanner.skip(oneOf: ".,") { nanosecond = scanner.fraction() }
         }
         guard let local = CivilDateTime(date, hour: hour, minute: minute, second: second, nanosecond: nanosecond)
         else { throw .noSuchTime }
-        return DateText(local: local, offset: scanner.offset(), hasTime: true)
+        return DateText(local: local, offset: scanner.offset(), hasTime: true, remark: remark)
+    }
+
+    /// `Sun, 07 Jan 2024 10:11:12 +0100`, which PNG recommends. RFC 1123, 5.2.14.
+    private static func parseRFC1123(_ scanner: inout DigitScanner) throws(Refusal) -> DateText {
+        let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+        _ = scanner.word()
+        _ = scanner.skip(oneOf: ",")
+        scanner.skipSpaces()
+        guard let day = scanner.number(upTo: 2), scanner.skip(oneOf: " -"), let month = scanner.word(),
+            let index = months.firstIndex(of: String(month.prefix(3))), scanner.skip(oneOf: " -"),
+            let year = scanner.number(digits: 4)
+        else { throw .unreadable }
+        guard let date = CivilDate(year: year, month: index + 1, day: day), let midnight = CivilDateTime(date) else {
+            throw .noSuchDay
+        }
+        guard scanner.skip(oneOf: " "), let hour = scanner.number(digits: 2), scanner.skip(oneOf: ":"),
+            let minute = scanner.number(digits: 2)
+        else { return DateText(local: midnight, offset: nil, hasTime: false) }
+        let second = scanner.skip(oneOf: ":") ? scanner.number(digits: 2) : 0
+        guard let local = CivilDateTime(date, hour: hour, minute: minute, second: second ?? 0) else {
+            throw .noSuchTime
+        }
+        scanner.skipSpaces()
+        let offset =
+            scanner.peek.map { $0 | 0x20 } == UInt8(ascii: "g") || scanner.peek.map { $0 | 0x20 } == UInt8(ascii: "u")
+            ? 0 : scanner.offset()
+        return DateText(local: local, offset: offset, hasTime: true)
     }
 
     /// An EXIF offset (`+01:00`, `Z`) as seconds east of UTC; nil if malformed or beyond 15 hours.
@@ -93,10 +128,26 @@ struct DigitScanner {
     /// Parses exactly `digits` digits; consumes nothing if there are fewer.
     mutating func number(digits: Int) -> Int? {
         let taken = rest.prefix(digits)
-        guard taken.count == digits, taken.allSatisfy(isDigit) else { return nil }
+        guard digits > 0, taken.count == digits, taken.allSatisfy(isDigit) else { return nil }
         rest.removeFirst(digits)
         return taken.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
+
+    /// Whether one or two digits and a space come next.
+    var isDayOfMonth: Bool {
+        let digits = rest.prefix(3).prefix(while: isDigit)
+        return (1...2).contains(digits.count) && rest.dropFirst(digits.count).first == UInt8(ascii: " ")
+    }
+
+    /// Parses the letters that come next, in lower case; nil if there are none.
+    mutating func word() -> String? {
+        let letters = rest.prefix { (0x61...0x7A).contains($0 | 0x20) }
+        rest = rest[letters.endIndex...]
+        return letters.isEmpty ? nil : String(decoding: letters.map { $0 | 0x20 }, as: UTF8.self)
+    }
+
+    /// Parses at least one digit and at most `most`.
+    mutating func number(upTo most: Int) -> Int? { number(digits: rest.prefix(most).prefix(while: isDigit).count) }
 
     /// Parses all digits as a decimal fraction, in billionths.
     mutating func fraction() -> Int {

@@ -10,6 +10,8 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     case videoCreation = "video-creation"
     case videoHeader = "video-header"
     case xmp = "xmp"
+    case iptc = "iptc"
+    case takeout = "takeout"
     case fileName = "file-name"
     case exifModified = "exif-modified"
     case pngText = "png-text"
@@ -25,6 +27,8 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
         case .videoCreation: "QuickTime creation date"
         case .videoHeader: "movie header's creation time"
         case .xmp: "XMP date"
+        case .iptc: "IPTC date"
+        case .takeout: "Google Takeout's date"
         case .fileName: "file name"
         case .exifModified: "EXIF DateTime (last change)"
         case .pngText: "PNG creation time"
@@ -37,7 +41,7 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     package var isSure: Bool {
         switch self {
         case .exifOriginal, .exifDigitized, .gps, .videoCreation, .videoHeader: true
-        case .xmp, .fileName, .exifModified, .pngText, .pngTime, .fileModified: false
+        case .xmp, .iptc, .takeout, .fileName, .exifModified, .pngText, .pngTime, .fileModified: false
         }
     }
 }
@@ -81,12 +85,29 @@ package struct RecordedDate: Equatable, Sendable {
     package let text: String
     /// Its value.
     package let reading: Reading
+    /// What was read otherwise than it is written, as a clause for people.
+    package let remark: String?
 
     /// A date from its parts; `text` must be escaped for display.
-    package init(provenance: DateProvenance, text: String, reading: Reading) {
+    package init(provenance: DateProvenance, text: String, reading: Reading, remark: String? = nil) {
         self.provenance = provenance
         self.text = text
         self.reading = reading
+        self.remark = remark
+    }
+
+    /// Reads IPTC's date `20240131` and its time of day, `123456+0100`.
+    init(provenance: DateProvenance, iptc date: [UInt8], time: [UInt8]?) {
+        var text = Array(date.prefix(8))
+        if text.count == 8 {
+            text.insert(UInt8(ascii: ":"), at: 6)
+            text.insert(UInt8(ascii: ":"), at: 4)
+        }
+        if let time, time.count >= 6 {
+            text +=
+                [UInt8(ascii: " ")] + time[0..<2] + [UInt8(ascii: ":")] + time[2..<4] + [UInt8(ascii: ":")] + time[4...]
+        }
+        self.init(provenance: provenance, bytes: text)
     }
 
     /// Parses a date, with EXIF's separate fraction and offset.
@@ -101,7 +122,7 @@ package struct RecordedDate: Equatable, Sendable {
                 fraction.flatMap { DateText.parseFraction($0) }.map(date.local.replacingNanosecond) ?? date.local
             self.init(
                 provenance: provenance, text: shown,
-                reading: .local(local, offset: separate ?? date.offset, hasTime: date.hasTime))
+                reading: .local(local, offset: separate ?? date.offset, hasTime: date.hasTime), remark: date.remark)
         } catch {
             self.init(provenance: provenance, text: shown, reading: .unreadable(error.words))
         }

@@ -4,6 +4,8 @@ struct BoxFile {
     /// Whether it has a picture in a single box, as a low-overhead image file.
     var hasMinimised = false
     var movie: Box?
+    /// The XMP of a film, or of a CR3.
+    var xmp: Box?
     /// Whether it has the film of a motion photo.
     var hasFilm = false
     var hasMediaData = false
@@ -28,6 +30,9 @@ extension SourceReader where Source: ~Copyable {
         // The major brand may be a codec's; a compatible one shows that it is an image.
         if report.format == .mp4, file.movie == nil, file.meta != nil, brands.contains(FourCC("mif1").code) {
             report.format = .heif
+        }
+        if let box = file.xmp {
+            report.record(try xmpPacket(at: box.body + 16, length: box.end - box.body - 16))
         }
         let isImage = [.heic, .heif, .avif].contains(report.format)
         // A sequence of images may be only a film.
@@ -58,6 +63,11 @@ extension SourceReader where Source: ~Copyable {
         return try judge(file, name: report.format?.name ?? "film", trailers: &report.trailers)
     }
 
+    /// XMP Specification, part 3, 1.2.7.
+    private static var xmpIdentifier: [UInt8] {
+        [0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC]
+    }
+
     /// Reads the top level up to the end of the file; throws if a box is cut short.
     private mutating func walkBoxes(_ name: String) throws(WalkStop) -> BoxFile {
         var file = BoxFile()
@@ -81,6 +91,8 @@ extension SourceReader where Source: ~Copyable {
                 switch box.type {
                 case "meta": file.meta = file.meta ?? box
                 case "moov": file.movie = file.movie ?? box
+                case "uuid" where file.xmp == nil:
+                    if try bytes(at: box.body, count: 16) == Self.xmpIdentifier { file.xmp = box }
                 case "mini": file.hasMinimised = true
                 case "mpvd": file.hasFilm = true
                 case "mdat": file.hasMediaData = true

@@ -60,7 +60,7 @@ enum Container: Equatable {
 }
 
 /// A box type or brand: four ASCII characters as a number.
-struct FourCC: ExpressibleByStringLiteral, Equatable {
+struct FourCC: ExpressibleByStringLiteral, Hashable {
     let code: UInt32
 
     init(code: UInt32) { self.code = code }

@@ -47,6 +47,7 @@ extension SourceReader where Source: ~Copyable {
         {
             report.orientation = UInt8(value)
         }
+        try readMetadata(main: main, of: block, into: &report.metadata)
         var exif: TIFFDirectory?
         if let pointer = main.entry(ExifTag.exifDirectory), let offset = try number(pointer, in: block) {
             exif = try directory(of: block, at: offset)
@@ -85,15 +86,17 @@ extension SourceReader where Source: ~Copyable {
                     fraction: try text(exif.entry(ExifTag.fractionDigitized), in: block),
                     offset: try text(exif.entry(ExifTag.offsetDigitized), in: block)))
         }
+        try readMetadata(exif: exif, of: block, into: &report.metadata)
         if let note = exif.entry(ExifTag.makerNote), let place = block.place(note.valueOffset, count: note.byteCount) {
             try readAppleMakerNote(at: place, length: note.byteCount, into: &report)
         }
     }
 
-    /// Adds the instant of a GPS directory, stored in UTC as a day and three fractions.
+    /// Adds the position of a GPS directory and its instant, stored in UTC as a day and three fractions.
     mutating func readGPS(
         _ gps: TIFFDirectory, of block: TIFFBlock, into report: inout PhotoReport
     ) throws(WalkStop) {
+        try readPosition(gps, of: block, into: &report.metadata)
         guard let day = try text(gps.entry(ExifTag.gpsDate), in: block) else { return }
         let shown = escapeForDisplay(day.prefix(64))
         var parts: [UInt64] = []

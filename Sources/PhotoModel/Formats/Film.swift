@@ -10,6 +10,7 @@ extension SourceReader where Source: ~Copyable {
             case "trak": try readTrack(box, into: &report)
             case "meta": try readKeys(box, into: &report)
             case "udta":
+                try readUserData(box, into: &report)
                 if let meta = try child("meta", of: box) { try readKeys(meta, into: &report) }
             default: break
             }
@@ -123,9 +124,10 @@ extension SourceReader where Source: ~Copyable {
     private mutating func readKeys(_ meta: Box, into report: inout PhotoReport) throws(WalkStop) {
         // In MP4 `meta` has a version before its children, in QuickTime it has none.
         let skip: UInt64 = try unsigned(at: meta.body, width: 4) == 0 ? 4 : 0
-        guard let keys = try child("keys", of: meta, skipping: skip),
-            let list = try child("ilst", of: meta, skipping: skip)
-        else { return }
+        guard let list = try child("ilst", of: meta, skipping: skip) else { return }
+        guard let keys = try child("keys", of: meta, skipping: skip) else {
+            return try readItems(of: list, into: &report)
+        }
         var names: [[UInt8]] = []
         for key in try boxes(from: keys.body + min(8, keys.end - keys.body), to: keys.end).prefix(1_024) {
             names.append(try bytes(at: key.body, count: Int(min(key.end - key.body, 64))))
@@ -137,7 +139,7 @@ extension SourceReader where Source: ~Copyable {
                 length >= 8, length <= list.end - position
             else { return }
             if key >= 1, key <= UInt64(names.count), length >= 24 {
-                let value = try bytes(at: position + 24, count: Int(min(length - 24, 255)))
+                let value = try bytes(at: position + 24, count: Int(min(length - 24, 8_000)))
                 record(value, of: names[Int(key - 1)], into: &report)
             }
             position += length
@@ -155,6 +157,8 @@ extension SourceReader where Source: ~Copyable {
             report.cameraMake = report.cameraMake ?? shownText(value)
         } else if name.equals("model") {
             report.cameraModel = report.cameraModel ?? shownText(value)
+        } else {
+            report.recordFilm(value, of: String(decoding: name, as: UTF8.self))
         }
     }
 

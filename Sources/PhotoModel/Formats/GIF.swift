@@ -20,6 +20,12 @@ extension SourceReader where Source: ~Copyable {
                 return .whole(evidence: "GIF ends with its trailer")
             case 0x21:
                 guard let next = try endOfSubBlocks(from: position + 2) else { return cutShort }
+                // XMP is no sub-block: 258 bytes after it lead whoever takes its characters for lengths to the end.
+                if next - position > 14 + 258,
+                    try bytes(at: position + 1, count: 13) == [0xFF, 11] + Array("XMP DataXMP".utf8)
+                {
+                    report.record(try xmpPacket(at: position + 14, length: next - position - 14 - 258))
+                }
                 position = next
             case 0x2C:
                 guard let packed = try unsigned(at: position + 9, width: 1) else { return cutShort }

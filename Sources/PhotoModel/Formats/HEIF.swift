@@ -27,9 +27,9 @@ extension SourceReader where Source: ~Copyable {
                 else { continue }
                 try readExif(at: place.offset + 4 + skip, length: place.length - 4 - skip, into: &report)
             } else {
-                // Only XMP packets contain the names that are searched for.
+                // XMP is the only text that is read.
                 let packet = try xmpPacket(at: place.offset, length: place.length)
-                if let date = packet.date { report.record(date) }
+                report.record(packet)
                 if packet.promisesFilm { promisesFilm = true }
             }
         }

@@ -8,6 +8,11 @@ struct JPEGWalk {
     var multiPicture: (place: UInt64, length: UInt64)?
     /// Whether XMP declares a film after the picture.
     var promisesFilm = false
+    fileprivate var xmp = XMPProperties()
+    /// The parts of extended XMP, each with the identifier of the packet that it belongs to.
+    fileprivate var extended: [(identifier: [UInt8], offset: UInt64, place: UInt64, length: UInt64)] = []
+    /// Photoshop's image resources, which may take several segments.
+    fileprivate var resources: [UInt8] = []
     /// The symbol that zero bits encode in each Huffman table, by the table's class and number: that of its shortest
     /// code, since a table's first code is all zeros.
     fileprivate var zeroBitsSymbols: [UInt8: UInt8] = [:]
@@ -46,7 +51,7 @@ extension SourceReader where Source: ~Copyable {
                     throw .found(.malformed(reason: "JPEG ends at byte \(grouped(position)) without a picture in it"))
                 }
                 walk.end = position
-                return
+                return try readExtendedXMP(of: walk, into: &fields)
             case 0xD8:
                 throw .found(
                     .malformed(reason: "JPEG has another start of image at byte \(grouped(marker)), before its end"))
@@ -72,7 +77,7 @@ extension SourceReader where Source: ~Copyable {
             case 0xDA:
                 hasScan = true
                 if pixels != nil { zerosMayBePixels = try mayHoldZeros(scan: position + 2, walk) }
-            case 0xE1, 0xE2:
+            case 0xE1, 0xE2, 0xED:
                 try readApplicationSegment(code, at: position + 2, length: length - 2, &walk, fields: &fields)
             default: break
             }
@@ -84,16 +89,43 @@ extension SourceReader where Source: ~Copyable {
     private mutating func readApplicationSegment(
         _ code: UInt8, at place: UInt64, length: UInt64, _ walk: inout JPEGWalk, fields: inout PhotoReport
     ) throws(WalkStop) {
-        let name = try bytes(at: place, count: Int(min(length, 29)))
+        let name = try bytes(at: place, count: Int(min(length, 35)))
         if code == 0xE1, name.begins(with: "Exif\0"), length >= 6 {
             try readExif(at: place + 6, length: length - 6, into: &fields)
         } else if code == 0xE1, name.begins(with: "http://ns.adobe.com/xap/1.0/\0") {
-            let packet = try xmpPacket(at: place + 29, length: length - 29)
-            if let date = packet.date { fields.record(date) }
-            if packet.promisesFilm { walk.promisesFilm = true }
+            walk.xmp = try xmpPacket(at: place + 29, length: length - 29)
+            fields.record(walk.xmp)
+            if walk.xmp.promisesFilm { walk.promisesFilm = true }
+        } else if code == 0xE1, name.begins(with: "http://ns.adobe.com/xmp/extension/\0"), length > 75,
+            walk.extended.count < 64, let offset = try unsigned(at: place + 71, width: 4)
+        {
+            walk.extended.append((try bytes(at: place + 35, count: 32), offset, place + 75, length - 75))
+        } else if code == 0xED, name.begins(with: "Photoshop 3.0\0"),
+            walk.resources.count + Int(length) < XMPProperties.longest
+        {
+            walk.resources += try bytes(at: place + 14, count: Int(length - 14))
+            fields.record(ImageResources(walk.resources))
         } else if code == 0xE2, name.begins(with: "MPF\0"), walk.multiPicture == nil {
             walk.multiPicture = (place + 4, length - 4)
         }
+    }
+
+    /// Adds the extended XMP of a packet, unless it is incomplete or, as depth maps are, larger than is read. XMP
+    /// Specification, part 3, 1.1.3.1.
+    private mutating func readExtendedXMP(of walk: JPEGWalk, into fields: inout PhotoReport) throws(WalkStop) {
+        guard let identifier = walk.xmp.extendedIdentifier else { return }
+        var packet: [UInt8] = []
+        for part in walk.extended.filter({ $0.identifier.elementsEqual(identifier.utf8) }).sorted(by: {
+            $0.offset < $1.offset
+        })
+        where part.offset == packet.count {
+            guard packet.count + Int(part.length) <= XMPProperties.longest else { return }
+            packet += try bytes(at: part.place, count: Int(part.length))
+        }
+        guard !packet.isEmpty else { return }
+        var xmp = walk.xmp
+        xmp.add(packet)
+        fields.record(xmp)
     }
 
     /// Notes the symbol of zero bits in the tables of one segment. T.81, B.2.4.2.

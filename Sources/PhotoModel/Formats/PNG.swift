@@ -52,7 +52,7 @@ extension SourceReader where Source: ~Copyable {
             case "fdAT": pixels?.note(position + 4, position + 8 + length, .checked)
             case "eXIf": try readExif(at: position + 8, length: length, into: &report)
             case "tIME": try readPNGTime(at: position + 8, length: length, into: &report)
-            case "tEXt", "iTXt": try readPNGText(type, at: position + 8, length: length, into: &report)
+            case "tEXt", "zTXt", "iTXt": try readPNGText(type, at: position + 8, length: length, into: &report)
             default: break
             }
             position = end
@@ -88,18 +88,83 @@ extension SourceReader where Source: ~Copyable {
             RecordedDate(provenance: .pngTime, text: "\(local) UTC", reading: .instant(local.instant(offset: 0))))
     }
 
-    /// Reads creation time and uncompressed XMP from text chunks: a keyword, a zero, and the text.
+    /// Reads a text chunk: a keyword, a zero, and the text, which may be compressed. PNG third edition, 11.3.3.
     private mutating func readPNGText(
         _ type: FourCC, at place: UInt64, length: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {
-        let head = try bytes(at: place, count: Int(min(length, 128)))
-        if type == "tEXt", head.begins(with: "Creation Time\0") {
-            report.record(RecordedDate(provenance: .pngText, bytes: head.dropFirst(14)))
-        } else if type == "iTXt", head.begins(with: "XML:com.adobe.xmp\0\0") {
-            // Keyword, its zero, compression flag and method, then language and translated keyword, each with a zero.
-            guard let date = try xmpPacket(at: place + 20, length: length - min(length, 20)).date else { return }
-            report.record(date)
+        let content = try bytes(at: place, count: Int(min(length, UInt64(XMPProperties.longest))))
+        let keyword = content.prefix(80).prefix { $0 != 0 }
+        guard keyword.count < 80, !keyword.isEmpty else { return }
+        var text = content.dropFirst(keyword.count + 1)
+        var isCompressed = type == "zTXt"
+        if type == "zTXt" { _ = text.popFirst() }
+        if type == "iTXt" {
+            // Compression flag and method, then language and translated keyword, each with a zero.
+            guard let flag = text.popFirst(), text.popFirst() != nil else { return }
+            isCompressed = flag == 1
+            for _ in 0..<2 { text = text.drop { $0 != 0 }.dropFirst() }
         }
+        guard let value = isCompressed ? inflated(Array(text), limit: XMPProperties.longest) : Array(text) else {
+            return
+        }
+        record(value, of: String(decoding: keyword, as: UTF8.self), isUTF8: type == "iTXt", into: &report)
+    }
+
+    private func record(_ value: [UInt8], of keyword: String, isUTF8: Bool, into report: inout PhotoReport) {
+        let text = isUTF8 ? String(decoding: value, as: UTF8.self) : latin1(value)
+        switch keyword.lowercased() {
+        case "creation time": report.record(RecordedDate(provenance: .pngText, bytes: value))
+        case "xml:com.adobe.xmp":
+            var xmp = XMPProperties()
+            xmp.add(value)
+            report.record(xmp)
+        case "title": report.metadata[.png, default: PhotoMetadata()].title = keptText(text)
+        case "description", "comment":
+            let caption = report.metadata[.png]?.caption
+            report.metadata[.png, default: PhotoMetadata()].caption = caption ?? keptText(text)
+        case "author": report.metadata[.png, default: PhotoMetadata()].creators = keptTexts([text])
+        case "copyright": report.metadata[.png, default: PhotoMetadata()].copyright = keptText(text)
+        default:
+            guard keyword.hasPrefix("Raw profile type "), let profile = Self.rawProfile(value) else { return }
+            switch keyword.dropFirst(17) {
+            case "exif", "APP1", "app1":
+                if profile.begins(with: "http://ns.adobe.com/xap/1.0/\0") {
+                    var xmp = XMPProperties()
+                    xmp.add(Array(profile.dropFirst(29)))
+                    report.record(xmp)
+                } else {
+                    readExif(in: profile, into: &report)
+                }
+            case "xmp":
+                var xmp = XMPProperties()
+                xmp.add(profile)
+                report.record(xmp)
+            case "iptc", "8bim":
+                let resources = ImageResources(profile)
+                if resources.iptc == nil { report.record(profile, digest: nil) }
+                report.record(resources)
+            default: break
+            }
+        }
+    }
+
+    /// The bytes of a profile that ImageMagick stored: a line with its name, one with its length, and hexadecimal digits.
+    private static func rawProfile(_ text: [UInt8]) -> [UInt8]? {
+        let lines = text.drop { $0 == 0x0A }.split(separator: 0x0A, maxSplits: 2)
+        guard lines.count == 3 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(lines[2].count / 2)
+        var high: UInt8?
+        for character in lines[2] {
+            guard let digit = Character(Unicode.Scalar(character)).hexDigitValue else { continue }
+            if let first = high {
+                bytes.append(first << 4 | UInt8(digit))
+                high = nil
+            } else {
+                high = UInt8(digit)
+            }
+        }
+        return bytes
     }
 }
 

@@ -18,6 +18,10 @@ package struct PhotoReport: Equatable, Sendable {
     package var cameraMake: String?
     /// The camera's model.
     package var cameraModel: String?
+    /// The metadata of each source in the file; ``MetadataDecision`` chooses among them.
+    package var metadata: [MetadataSource: PhotoMetadata] = [:]
+    /// Whether IPTC was changed after XMP; nil if no digest shows it.
+    package var iptcIsNewer: Bool?
     /// The data after the picture's own end, in file order: further pictures, a motion photo's film, unknown bytes.
     package var trailers: [Trailer] = []
     /// The number of bytes read.

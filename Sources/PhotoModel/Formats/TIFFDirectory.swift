@@ -137,13 +137,15 @@ extension SourceReader where Source: ~Copyable {
     mutating func number(
         _ entry: TIFFEntry, _ index: UInt64 = 0, in block: TIFFBlock
     ) throws(WalkStop) -> UInt64? {
-        guard index < entry.count, [1, 3, 4, 13, 16, 18].contains(entry.type), entry.byteCount < .max else {
+        guard index < entry.count, [1, 3, 4, 6, 8, 9, 13, 16, 18].contains(entry.type), entry.byteCount < .max else {
             return nil
         }
         let width = TIFFEntry.elementSize(entry.type)
         let (offset, overflow) = entry.valueOffset.addingReportingOverflow(index * width)
         guard !overflow, let place = block.place(offset, count: width) else { return nil }
-        return try unsigned(at: place, width: Int(width), littleEndian: block.littleEndian)
+        let value = try unsigned(at: place, width: Int(width), littleEndian: block.littleEndian)
+        let isNegative = [6, 8, 9].contains(entry.type) && value.map { $0 >> (8 * width - 1) } == 1
+        return isNegative ? nil : value
     }
 
     /// The text of an entry up to its first NUL, at most 255 bytes; nil if it is not text or is outside.

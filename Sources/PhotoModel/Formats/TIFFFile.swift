@@ -124,11 +124,11 @@ extension SourceReader where Source: ~Copyable {
             if survey.directories == 1 {
                 try readExif(main: directory, of: block, into: &report)
                 if let packet = directory.entry(0x02BC),
-                    let place = block.place(packet.valueOffset, count: packet.byteCount),
-                    let date = try xmpPacket(at: place, length: packet.byteCount).date
+                    let place = block.place(packet.valueOffset, count: packet.byteCount)
                 {
-                    report.record(date)
+                    report.record(try xmpPacket(at: place, length: packet.byteCount))
                 }
+                try readIPTC(of: directory, in: block, into: &report)
             }
             try note(directory, of: block, container, &survey)
             if directory.next != 0 { waiting.append((directory.next, isPage)) }
@@ -139,6 +139,24 @@ extension SourceReader where Source: ~Copyable {
                         waiting.append((pointer, false))
                     }
                 }
+            }
+        }
+    }
+
+    /// Adds the IPTC of a directory, which stands alone (often as numbers of 4 bytes) or within image resources.
+    private mutating func readIPTC(
+        of directory: TIFFDirectory, in block: TIFFBlock, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        var resources = ImageResources([])
+        for tag: UInt16 in [0x8649, 0x83BB] {
+            guard let entry = directory.entry(tag), let place = block.place(entry.valueOffset, count: entry.byteCount)
+            else { continue }
+            let content = try bytes(at: place, count: Int(min(entry.byteCount, UInt64(XMPProperties.longest))))
+            if tag == 0x8649 {
+                resources = ImageResources(content)
+                report.record(resources)
+            } else {
+                report.record(content, digest: resources.digest)
             }
         }
     }

@@ -36,7 +36,7 @@ extension SourceReader where Source: ~Copyable {
                 let skip: UInt64 = try bytes(at: position + 8, count: 6).begins(with: "Exif\0\0") ? 6 : 0
                 try readExif(at: position + 8 + skip, length: content - min(content, skip), into: &report)
             case "XMP ", "XMP\0":
-                if let date = try xmpPacket(at: position + 8, length: content).date { report.record(date) }
+                report.record(try xmpPacket(at: position + 8, length: content))
             default: break
             }
             // Chunks begin at even offsets.

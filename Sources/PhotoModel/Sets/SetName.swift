@@ -38,6 +38,12 @@ package struct SetName: Hashable, Sendable {
             shortKeys = Takeout.shortened(name).map { SetKey(directory: directory, stem: Takeout.shortMark + $0) }
         }
     }
+
+    /// Whether this sidecar belongs to the photo `name` of its set: one that names a photo belongs to that one alone.
+    package func belongs(to name: BytePath) -> Bool {
+        guard let photo else { return true }
+        return photo.bytes.map(lowercased) == name.bytes.map(lowercased)
+    }
 }
 
 /// The stem without Apple's mark: the edited version of `IMG_0123` is named `IMG_E0123`, its edits before the last

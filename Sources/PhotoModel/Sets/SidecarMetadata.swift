@@ -1,0 +1,53 @@
+import FileValues
+
+/// What a sidecar says of its photo.
+package struct SidecarMetadata: Equatable, Sendable {
+    package var source: MetadataSource
+    package var metadata: PhotoMetadata
+    package var dates: [RecordedDate] = []
+    /// The name of the photo as Google Takeout had it.
+    package var title: String?
+
+    /// Sidecars are small; of a larger one, nothing is read.
+    package static let largest: UInt64 = 4 * 1024 * 1024
+
+    /// Reads the sidecar in `bytes`; nil for a kind that says nothing of these, or bytes that are not of its kind.
+    package init?(_ bytes: [UInt8], kind: SidecarKind) {
+        switch kind {
+        case .xmp:
+            var xmp = XMPProperties()
+            xmp.add(bytes)
+            (source, metadata) = (.sidecar, xmp.metadata)
+            dates = xmp.dates.map { RecordedDate(provenance: .xmp, bytes: $0.utf8) }
+        case .takeout:
+            guard let json = JSONNode(bytes), case .object = json else { return nil }
+            (source, metadata) = (.takeout, Self.takeout(json))
+            title = keptText(json["title"]?.text)
+            if let seconds = json["photoTakenTime"]?["timestamp"]?.text.flatMap({ Int64($0) }) {
+                let instant = FileTime(seconds: seconds, nanoseconds: 0)
+                dates = [
+                    RecordedDate(
+                        provenance: .takeout, text: CivilDateTime(instant).map { "\($0) UTC" } ?? "\(seconds)",
+                        reading: .instant(instant))
+                ]
+            }
+        // Apple's edits are a recipe for pixels, and a thumbnail's metadata are its film's.
+        case .aae, .thm: return nil
+        }
+    }
+
+    private static func takeout(_ json: JSONNode) -> PhotoMetadata {
+        var metadata = PhotoMetadata()
+        metadata.caption = keptText(json["description"]?.text)
+        metadata.people = keptTexts((json["people"]?.items ?? []).compactMap { $0["name"]?.text })
+        // What a person corrected stands in the first; where nothing is known, both are 0, 0.
+        for key in ["geoData", "geoDataExif"] where metadata.position == nil {
+            guard let place = json[key], let latitude = place["latitude"]?.number,
+                let longitude = place["longitude"]?.number
+            else { continue }
+            metadata.position = PhotoMetadata.Position(latitude: latitude, longitude: longitude)
+            metadata.position?.altitude = place["altitude"]?.number.flatMap { $0 == 0 ? nil : $0 }
+        }
+        return metadata
+    }
+}
