@@ -119,6 +119,9 @@ package actor Catalogue {
         _ = try await submit(.hook(name, told: outcome))
     }
 
+    /// See ``CatalogueFile/record(_:)``.
+    package func record(_ batch: MetadataBatch) async throws(CatalogueError) { _ = try await submit(.metadata(batch)) }
+
     private func submit(_ change: CatalogueChange) async throws(CatalogueError) -> CatalogueAnswer {
         let result = await withCheckedContinuation { answer in
             waiting.append(Request(change: change, answer: answer))
@@ -189,7 +192,7 @@ extension CatalogueChange {
     fileprivate var makesOutcomes: Bool {
         switch self {
         case .commit, .record: true
-        case .begin, .close, .hook: false
+        case .begin, .close, .hook, .metadata: false
         }
     }
 }

@@ -8,6 +8,7 @@ package enum CatalogueChange: Sendable {
     case record([OutcomeRecord], kept: [KeptSource])
     /// A hook was notified of everything up to this outcome.
     case hook(String, told: Int64)
+    case metadata(MetadataBatch)
 }
 
 /// The result of a change.
@@ -59,6 +60,9 @@ extension CatalogueFile {
         case .hook(let name, let outcome):
             try recordHook(name, told: outcome, db)
             return .closed
+        case .metadata(let batch):
+            try record(batch, db)
+            return .closed
         }
     }
 }
@@ -71,6 +75,7 @@ extension CatalogueChange {
         case .close: "closing a filing"
         case .record: "recording an outcome"
         case .hook: "recording what a hook was told"
+        case .metadata: "recording metadata"
         }
     }
 }

@@ -1,19 +1,24 @@
 import FileValues
 import Foundation
 import GRDB
+package import PhotoModel
 
 /// Conditions of a search; all must hold.
 package struct SearchQuery: Hashable, Sendable {
-    /// Words, or prefixes of words, of title, keywords or place.
+    /// Words, or prefixes of words, of any text: name, title, caption, keywords, people, place, camera and lens.
     package var words: [String] = []
     package var keywords: [String] = []
+    package var people: [String] = []
     package var place: String?
     package var title: String?
-    /// Parts of the camera's name and of the file's original name, ignoring the case of ASCII letters.
+    /// Parts of the names of the camera, the lens and the original file, ignoring the case of ASCII letters.
     package var camera: String?
+    package var lens: String?
     package var name: String?
     /// At least this many stars.
     package var rating: Int?
+    /// Where it was taken.
+    package var area: SearchArea?
     /// Local times or prefixes of them; the range includes every time that begins with the second.
     package var takenFrom: String?
     package var takenUntil: String?
@@ -29,15 +34,60 @@ package struct SearchQuery: Hashable, Sendable {
         func quoted(_ text: String) -> String { "\"\(text.replacing("\"", with: "\"\""))\"" }
         let parts =
             words.map { quoted($0) + "*" } + keywords.map { "keywords : \(quoted($0))" }
-            + (title.map { ["title : \(quoted($0))"] } ?? []) + (place.map { ["place : \(quoted($0))"] } ?? [])
+            + people.map { "people : \(quoted($0))" } + (title.map { ["title : \(quoted($0))"] } ?? [])
+            + (place.map { ["place : \(quoted($0))"] } ?? [])
         return parts.isEmpty ? nil : parts.joined(separator: " AND ")
     }
 }
 
-/// A search result: a photo with its description, or an outcome.
+/// A part of the Earth, in degrees; north and east are positive.
+package enum SearchArea: Hashable, Sendable {
+    /// It crosses the 180th meridian if `west` is greater than `east`.
+    case box(west: Double, south: Double, east: Double, north: Double)
+    /// At most `radius` metres from a position.
+    case circle(latitude: Double, longitude: Double, radius: Double)
+
+    /// A box around it; more than the circle.
+    var box: (west: Double, south: Double, east: Double, north: Double) {
+        switch self {
+        case .box(let west, let south, let east, let north): return (west, south, east, north)
+        case .circle(let latitude, let longitude, let radius):
+            let height = radius / Self.degree * 1.01
+            let (south, north) = (latitude - height, latitude + height)
+            let narrowest = cos(min(90, max(abs(south), abs(north))) * .pi / 180)
+            guard narrowest > 0.01, height / narrowest < 180 else { return (-180, south, 180, north) }
+            func wrapped(_ degrees: Double) -> Double {
+                degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees
+            }
+            return (wrapped(longitude - height / narrowest), south, wrapped(longitude + height / narrowest), north)
+        }
+    }
+
+    /// Metres of a degree of a great circle, with the mean radius of the Earth.
+    private static let degree = 6_371_008.8 * .pi / 180
+
+    /// Whether a position is in it. Distances are those on a sphere, which are wrong by at most 0.6 %.
+    func contains(latitude: Double, longitude: Double) -> Bool {
+        switch self {
+        case .box(let west, let south, let east, let north):
+            let isBetween =
+                west <= east ? west <= longitude && longitude <= east : west <= longitude || longitude <= east
+            return isBetween && south <= latitude && latitude <= north
+        case .circle(let north, let east, let radius):
+            func square(_ value: Double) -> Double { value * value }
+            let (one, other) = (north * .pi / 180, latitude * .pi / 180)
+            let chord =
+                square(sin((other - one) / 2)) + cos(one) * cos(other) * square(sin((longitude - east) * .pi / 360))
+            return 2 * asin(min(1, chord.squareRoot())) * 180 / .pi * Self.degree <= radius
+        }
+    }
+}
+
+/// A search result: a photo with its description and metadata, or an outcome.
 package struct SearchHit: Hashable, Sendable {
     package let photo: StoredPhoto?
     package let description: PhotoDescription?
+    package let metadata: MetadataDecision?
     /// Set if outcomes were searched.
     package let outcome: StoredOutcome?
 }
@@ -46,6 +96,7 @@ extension CatalogueFile {
     /// Returns the matches, newest first, as of one moment.
     package func search(_ query: SearchQuery) throws(CatalogueError) -> [SearchHit] {
         try read("searching") { db in
+            if let area = query.area { db.add(function: Self.isInside(area)) }
             let (sql, arguments) = Self.statement(query)
             return try Row.fetchAll(db, sql: sql, arguments: arguments).map { row in
                 let photo = try (row["photo_id"] as Int64?).flatMap { id in
@@ -57,7 +108,8 @@ extension CatalogueFile {
                         .map { try StoredOutcome($0) }
                 }
                 return SearchHit(
-                    photo: photo, description: try PhotoDescription(id: row["description_id"], db), outcome: outcome)
+                    photo: photo, description: try PhotoDescription(id: row["description_id"], db),
+                    metadata: try MetadataDecision(row: row), outcome: outcome)
             }
         }
     }
@@ -70,10 +122,10 @@ extension CatalogueFile {
         }
     }
 
-    /// Calls `body` with every filed photo and its description, oldest first, as of one moment. Holds one photo in
-    /// memory.
+    /// Calls `body` with every filed photo, its description and its metadata, oldest first, as of one moment. Holds one
+    /// photo in memory.
     package func eachPhoto(
-        _ body: (StoredPhoto, PhotoDescription?) throws -> Void
+        _ body: (StoredPhoto, PhotoDescription?, MetadataDecision?) throws -> Void
     ) throws(CatalogueError) {
         try read("reading photos") { db in
             let photos = try Row.fetchCursor(
@@ -82,10 +134,14 @@ extension CatalogueFile {
                     SELECT \(StoredPhoto.columns) FROM photo WHERE superseded_at IS NULL AND role IS NOT 'sidecar' ORDER BY id
                     """)
             let descriptions = try db.makeStatement(sql: "SELECT * FROM description WHERE sha256 = ?")
+            let metadata = try db.makeStatement(sql: "SELECT whole FROM metadata WHERE photo_id = ?")
             while let row = try photos.next() {
                 let photo = try StoredPhoto(row)
                 let description = try Row.fetchOne(descriptions, arguments: [Data(photo.photo.sha256)])
-                try body(photo, try description.map { try PhotoDescription($0) })
+                let found = try Row.fetchOne(metadata, arguments: [photo.id])
+                try body(
+                    photo, try description.map { try PhotoDescription($0) },
+                    try found.flatMap { try MetadataDecision(row: $0) })
             }
         }
     }
@@ -98,11 +154,29 @@ extension CatalogueFile {
             conditions.append(condition)
             arguments.append(value)
         }
-        require("d.id IN (SELECT rowid FROM description_text WHERE description_text MATCH ?)", query.match)
+        // The index of texts returns the newest first, so that it is read only until there are enough.
+        let startsWithTexts = query.match != nil && query.outcome == nil
+        require(
+            startsWithTexts ? "photo_text MATCH ?" : "p.id IN (SELECT rowid FROM photo_text WHERE photo_text MATCH ?)",
+            query.match)
+        if let area = query.area {
+            let box = area.box
+            func isBetween(_ north: String, _ south: String, _ east: String, _ west: String) -> String {
+                "\(north) >= ? AND \(south) <= ? AND (\(east) >= ? \(box.west <= box.east ? "AND" : "OR") \(west) <= ?)"
+            }
+            let rough =
+                startsWithTexts
+                ? isBetween("m.latitude", "m.latitude", "m.longitude", "m.longitude")
+                : "p.id IN (SELECT id FROM photo_position WHERE \(isBetween("north", "south", "east", "west")))"
+            // The index rounds, and a box is more than a circle.
+            conditions.append("\(rough) AND is_inside(m.latitude, m.longitude)")
+            arguments += [box.south, box.north, box.west, box.east]
+        }
         require("instr(lower(p.camera), lower(?)) > 0", query.camera)
+        require("instr(lower(m.lens), lower(?)) > 0", query.lens)
         let name = query.outcome == nil ? "p.original_name" : "o.path"
         require("instr(lower(CAST(\(name) AS TEXT)), lower(?)) > 0", query.name)
-        require("d.rating >= ?", query.rating)
+        require("coalesce(d.rating, m.rating) >= ?", query.rating)
         require("coalesce(p.captured, d.taken) >= ?", query.takenFrom)
         // Everything that begins with the value sorts before this.
         require("coalesce(p.captured, d.taken) < ?", query.takenUntil.map { $0 + "\u{7F}" })
@@ -110,19 +184,36 @@ extension CatalogueFile {
         require("o.outcome = ?", query.outcome?.rawValue)
         let source =
             query.outcome == nil
-            ? "photo AS p LEFT JOIN description AS d ON d.sha256 = p.sha256"
+            ? """
+            \(startsWithTexts ? "photo_text CROSS JOIN photo AS p ON p.id = photo_text.rowid" : "photo AS p")
+            LEFT JOIN description AS d ON d.sha256 = p.sha256
+            LEFT JOIN metadata AS m ON m.photo_id = p.id
+            """
             : """
             outcome AS o LEFT JOIN photo AS p ON p.id = o.photo_id
             LEFT JOIN description AS d ON d.sha256 = coalesce(p.sha256, o.sha256)
+            LEFT JOIN metadata AS m ON m.photo_id = p.id
             """
         if query.outcome == nil { conditions.append("p.superseded_at IS NULL") }
         let columns =
-            "p.id AS photo_id, d.id AS description_id, \(query.outcome == nil ? "NULL" : "o.id") AS outcome_id"
+            "p.id AS photo_id, d.id AS description_id, m.whole AS whole, \(query.outcome == nil ? "NULL" : "o.id") AS outcome_id"
         arguments.append(query.limit)
         return (
             "SELECT \(columns) FROM \(source) WHERE \(conditions.joined(separator: " AND ")) ORDER BY "
-                + (query.outcome == nil ? "p.id" : "o.id") + " DESC LIMIT ?", StatementArguments(arguments)
+                + (startsWithTexts ? "photo_text.rowid" : query.outcome == nil ? "p.id" : "o.id") + " DESC LIMIT ?",
+            StatementArguments(arguments)
         )
+    }
+}
+
+extension CatalogueFile {
+    private static func isInside(_ area: SearchArea) -> DatabaseFunction {
+        DatabaseFunction("is_inside", argumentCount: 2, pure: true) { values in
+            guard let latitude = Double.fromDatabaseValue(values[0]),
+                let longitude = Double.fromDatabaseValue(values[1])
+            else { return false }
+            return area.contains(latitude: latitude, longitude: longitude)
+        }
     }
 }
 

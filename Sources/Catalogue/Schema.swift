@@ -30,6 +30,7 @@ enum Schema {
         migrator.registerMigration("11 accepted libraries") { db in try db.execute(sql: acceptance) }
         migrator.registerMigration("12 damage") { db in try db.execute(sql: damage) }
         migrator.registerMigration("13 time in the trash") { db in try db.execute(sql: trashTime) }
+        migrator.registerMigration("14 metadata") { db in try db.execute(sql: metadata) }
         return migrator
     }()
 
@@ -119,6 +120,96 @@ enum Schema {
             rejects_length INTEGER NOT NULL
         ) STRICT;
         """
+
+    /// The metadata of photos and their sidecars, which can be read from the files again at any time, and the texts that
+    /// are searched: those of a person's description instead of the file's. A photo has texts once its file was read or
+    /// somebody has described it.
+    private static let metadata = """
+        CREATE TABLE metadata (
+            photo_id INTEGER PRIMARY KEY REFERENCES photo (id) ON DELETE CASCADE,
+            title TEXT,
+            caption TEXT,
+            -- One a line, as are people and names of the place.
+            keywords TEXT,
+            people TEXT,
+            place TEXT,
+            lens TEXT,
+            rating INTEGER,
+            latitude REAL,
+            longitude REAL,
+            -- All of it as JSON, with the source of each property and the contradictions; NULL where there is none.
+            whole TEXT
+        ) STRICT;
+        CREATE TABLE metadata_progress (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            -- Photos up to this one have been read.
+            through INTEGER NOT NULL,
+            -- The version of the readers.
+            version INTEGER NOT NULL
+        ) STRICT;
+        CREATE VIEW photo_words (id, name, title, caption, keywords, people, place, gear) AS
+            SELECT photo.id, CAST(photo.original_name AS TEXT), coalesce(description.title, metadata.title),
+                metadata.caption, coalesce(description.keywords, metadata.keywords), metadata.people,
+                coalesce(description.place, metadata.place),
+                coalesce(photo.camera, '') || char(10) || coalesce(metadata.lens, '')
+            FROM metadata JOIN photo ON photo.id = metadata.photo_id
+            LEFT JOIN description ON description.sha256 = photo.sha256;
+        -- With contents: without them, a row could be deleted only by repeating them exactly.
+        CREATE VIRTUAL TABLE photo_text USING fts5 (
+            name, title, caption, keywords, people, place, gear, prefix = '2 3',
+            tokenize = 'unicode61 remove_diacritics 2'
+        );
+        CREATE VIRTUAL TABLE photo_position USING rtree (id, south, north, west, east);
+
+        CREATE TRIGGER metadata_inserted AFTER INSERT ON metadata BEGIN
+            INSERT INTO photo_text (rowid, name, title, caption, keywords, people, place, gear)
+                SELECT * FROM photo_words WHERE id = new.photo_id;
+            INSERT INTO photo_position SELECT new.photo_id, new.latitude, new.latitude, new.longitude, new.longitude
+                WHERE new.latitude IS NOT NULL;
+        END;
+        CREATE TRIGGER metadata_updated AFTER UPDATE ON metadata BEGIN
+            DELETE FROM photo_text WHERE rowid = new.photo_id;
+            INSERT INTO photo_text (rowid, name, title, caption, keywords, people, place, gear)
+                SELECT * FROM photo_words WHERE id = new.photo_id;
+            DELETE FROM photo_position WHERE id = new.photo_id;
+            INSERT INTO photo_position SELECT new.photo_id, new.latitude, new.latitude, new.longitude, new.longitude
+                WHERE new.latitude IS NOT NULL;
+        END;
+        CREATE TRIGGER metadata_deleted AFTER DELETE ON metadata BEGIN
+            DELETE FROM photo_text WHERE rowid = old.photo_id;
+            DELETE FROM photo_position WHERE id = old.photo_id;
+        END;
+
+        DROP TRIGGER description_inserted;
+        DROP TRIGGER description_updated;
+        DROP TRIGGER description_deleted;
+        DROP TABLE description_text;
+        CREATE TRIGGER description_inserted AFTER INSERT ON description BEGIN
+            \(describedAnew("new"))
+        END;
+        CREATE TRIGGER description_updated AFTER UPDATE ON description BEGIN
+            \(describedAnew("new"))
+        END;
+        CREATE TRIGGER description_deleted AFTER DELETE ON description BEGIN
+            \(describedAnew("old"))
+        END;
+        INSERT INTO metadata (photo_id)
+            SELECT photo.id FROM description JOIN photo ON photo.sha256 = description.sha256
+            WHERE photo.superseded_at IS NULL;
+        """
+
+    /// Renews the texts of the photos that the description `row` is of.
+    private static func describedAnew(_ row: String) -> String {
+        let photos = "SELECT id FROM photo WHERE sha256 = \(row).sha256"
+        return """
+            DELETE FROM photo_text WHERE rowid IN (SELECT photo_id FROM metadata WHERE photo_id IN (\(photos)));
+            INSERT INTO photo_text (rowid, name, title, caption, keywords, people, place, gear)
+                SELECT * FROM photo_words WHERE id IN (\(photos));
+            INSERT INTO metadata (photo_id)
+                SELECT id FROM photo WHERE sha256 = \(row).sha256 AND superseded_at IS NULL
+                AND id NOT IN (SELECT photo_id FROM metadata);
+            """
+    }
 
     /// Moves to quarantine or duplicates: inserted before the file is moved, deleted when its outcome is recorded.
     private static let moves = """

@@ -4,6 +4,7 @@ import Catalogue
 package import CommandContact
 package import CommandSupport
 import FileValues
+import PhotoModel
 import Reporting
 
 package struct ExportCSVCommand: DaemonCommand {
@@ -16,7 +17,8 @@ package struct ExportCSVCommand: DaemonCommand {
               to read, to edit, and to import again with import-csv
 
         The table is a snapshot of one moment, even while photos are filed. The columns
-        that import-csv reads come first; "captured" is the date in the photo itself.
+        that import-csv reads come first; "captured" is the date in the photo itself, and
+        the columns from "file_title" on are metadata of the photo and its sidecars.
         Control characters in titles and names are left out. A cell that a spreadsheet
         would treat as a formula is prefixed with an apostrophe, which import-csv
         removes. A path that is not UTF-8 is escaped; use the sha256 to identify the
@@ -35,21 +37,24 @@ package struct ExportCSVCommand: DaemonCommand {
     private static let columns = [
         "sha256", "path", "title", "keywords", "rating", "taken", "place", "captured", "camera", "inbox", "filed_at",
         "library",
-        "original_name",
+        "original_name", "file_title", "file_caption", "file_keywords", "people", "file_rating", "file_place",
+        "latitude", "longitude", "lens", "creator", "copyright",
     ]
 
     package func run(at places: Places) throws {
         var text = CSVText()
         for column in Self.columns { text.field(column) }
         text.endRecord()
-        try places.openCatalogue().eachPhoto { photo, description in
-            Self.write(photo, description, to: &text)
+        try places.openCatalogue().eachPhoto { photo, description, metadata in
+            Self.write(photo, description, metadata?.chosen ?? PhotoMetadata(), to: &text)
             if text.bytes.count > 60_000 { try printOut(text.removeAll()) }
         }
         try printOut(text.removeAll())
     }
 
-    private static func write(_ photo: StoredPhoto, _ description: PhotoDescription?, to text: inout CSVText) {
+    private static func write(
+        _ photo: StoredPhoto, _ description: PhotoDescription?, _ metadata: PhotoMetadata, to text: inout CSVText
+    ) {
         let record = photo.photo
         text.field(hexadecimal(record.sha256))
         text.field(record.libraryPath.escaped)
@@ -65,6 +70,17 @@ package struct ExportCSVCommand: DaemonCommand {
         text.field(photo.filedAt.rfc3339)
         text.field(record.library.escaped)
         text.field(record.originalName.escaped)
+        text.field(plain(metadata.title ?? ""))
+        text.field(plain(metadata.caption ?? ""))
+        text.field(plain(metadata.keywords.joined(separator: ";")))
+        text.field(plain(metadata.people.joined(separator: ";")))
+        text.field(metadata.rating.map { "\($0)" } ?? "")
+        text.field(plain(metadata.place.names.joined(separator: ", ")))
+        text.field(metadata.position.map { HumanText.decimal($0.latitude, places: 7) } ?? "")
+        text.field(metadata.position.map { HumanText.decimal($0.longitude, places: 7) } ?? "")
+        text.field(plain(metadata.lens ?? ""))
+        text.field(plain(metadata.creators.joined(separator: ";")))
+        text.field(plain(metadata.copyright ?? ""))
         text.endRecord()
     }
 }
@@ -94,8 +110,8 @@ package struct ExportJSONCommand: DaemonCommand {
           photoinbox export-json | jq -r '.photos[] | select(.description.rating == 5) | .path'
 
         One document, a snapshot of one moment, with one line for each photo: the fields
-        of "list --json", and "description" with title, keywords, rating, date and
-        place, or null.
+        of "list --json", "description" with the title, keywords, rating, date and place
+        that were imported, or null, and "metadata" of the file and its sidecars, or null.
 
         EXIT STATUS:
           0   done
@@ -109,8 +125,8 @@ package struct ExportJSONCommand: DaemonCommand {
 
     package func run(at places: Places) throws {
         var (text, isFirst) = ("{\"format\":1,\"photos\":[", true)
-        try places.openCatalogue().eachPhoto { photo, description in
-            text += (isFirst ? "\n" : ",\n") + photo.json(describedBy: description).compact
+        try places.openCatalogue().eachPhoto { photo, description, metadata in
+            text += (isFirst ? "\n" : ",\n") + photo.json(describedBy: description, metadata).compact
             isFirst = false
             if text.utf8.count > 60_000 {
                 try printOut(text)

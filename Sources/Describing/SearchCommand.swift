@@ -4,6 +4,7 @@ package import CommandContact
 package import CommandSupport
 import FileValues
 import Glibc
+import PhotoModel
 import Reporting
 
 package struct SearchCommand: DaemonCommand {
@@ -13,13 +14,18 @@ package struct SearchCommand: DaemonCommand {
     package static let lesson = """
         EXAMPLES:
           photoinbox search harbour
-              words, or beginnings of words, of title, keywords or place
+              words, or beginnings of words, of any text: name, title, caption, keywords,
+              people, place, camera and lens
           photoinbox search --from 2026-08 --until 2026-09 --camera canon
           photoinbox search --keyword "fishing boat" --rating 4
+          photoinbox search --near 54.32,10.12,5km --person ada
+          photoinbox search --bbox 9.9,53.4,10.3,53.7
+              between west, south, east and north, in degrees
           photoinbox search --outcome quarantined --name IMG_20
 
         All conditions must match. Case is ignored, and accents in words are too. Titles,
-        keywords, ratings and places are those imported with import-csv.
+        keywords, ratings and places are those imported with import-csv or else those in
+        the photo and its sidecars, which are read shortly after it is filed.
 
         --from and --until accept the beginning of a local time: 2026, 2026-08,
         2026-08-21T14. With --outcome, files with that outcome are found instead of filed
@@ -48,6 +54,18 @@ package struct SearchCommand: DaemonCommand {
     @Option(help: ArgumentHelp("A keyword; may be given several times.", valueName: "text"))
     var keyword: [String] = []
 
+    @Option(help: ArgumentHelp("The name of a person; may be given several times.", valueName: "text"))
+    var person: [String] = []
+
+    @Option(help: ArgumentHelp("Part of the lens's name.", valueName: "text"))
+    var lens: String?
+
+    @Option(help: ArgumentHelp("Near a position: LATITUDE,LONGITUDE,DISTANCE in m or km.", valueName: "area"))
+    var near: CircleArgument?
+
+    @Option(help: ArgumentHelp("In a box: WEST,SOUTH,EAST,NORTH in degrees.", valueName: "area"))
+    var bbox: BoxArgument?
+
     @Option(help: ArgumentHelp("Words of the place.", valueName: "text"))
     var place: String?
 
@@ -72,12 +90,13 @@ package struct SearchCommand: DaemonCommand {
     @OptionGroup package var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("Words of title, keywords or place.", valueName: "word"))
+    @Argument(help: ArgumentHelp("Words, or beginnings of words, of any text.", valueName: "word"))
     var words: [String] = []
 
     package func validate() throws {
         if limit < 1 { throw ValidationError("--limit must be at least 1.") }
         if let rating, !(0...5).contains(rating) { throw ValidationError("--rating must be from 0 to 5.") }
+        if near != nil, bbox != nil { throw ValidationError("--near and --bbox exclude each other.") }
         for (name, time) in [("--from", from), ("--until", until)] {
             if let time, !Self.isBeginningOfTime(time) {
                 throw ValidationError("\(name) must be like 2026, 2026-08, 2026-08-21 or 2026-08-21T14:07.")
@@ -102,8 +121,9 @@ package struct SearchCommand: DaemonCommand {
     package func run(at places: Places) throws {
         var query = SearchQuery()
         query.words = words.flatMap { $0.split(separator: " ").map(String.init) }
-        (query.keywords, query.place, query.title) = (keyword, place, title)
-        (query.camera, query.name, query.rating) = (camera, name, rating)
+        (query.keywords, query.people, query.place, query.title) = (keyword, person, place, title)
+        (query.camera, query.lens, query.name, query.rating) = (camera, lens, name, rating)
+        query.area = near?.area ?? bbox?.area
         (query.takenFrom, query.takenUntil, query.inbox) = (from, until, inbox)
         (query.outcome, query.limit) = (outcome, limit)
         let now = Int64(time(nil))
@@ -122,7 +142,7 @@ package struct SearchCommand: DaemonCommand {
     }
 
     private func json(_ hit: SearchHit) -> JSONValue {
-        let photo = hit.photo?.json(describedBy: hit.description) ?? .null
+        let photo = hit.photo?.json(describedBy: hit.description, hit.metadata) ?? .null
         return hit.outcome.map { .object($0.fields + [JSONField("filed_photo", photo)]) } ?? photo
     }
 
@@ -133,11 +153,14 @@ package struct SearchCommand: DaemonCommand {
         ])
         for hit in hits {
             guard let stored = hit.photo else { continue }
-            let (photo, description) = (stored.photo, hit.description)
+            let (photo, description, found) = (stored.photo, hit.description, hit.metadata?.chosen)
+            let keywords = description.flatMap { $0.keywords.isEmpty ? nil : $0.keywords } ?? found?.keywords ?? []
+            let title = description?.title ?? found?.title ?? found?.headline
+            let place = description?.place ?? found?.place.names.joined(separator: ", ")
             table.add([
                 stored.number, String((photo.captured?.local ?? description?.taken ?? "unknown").prefix(10)),
-                description?.rating.map { "\($0)" } ?? "", photo.camera ?? "", printable(description?.title ?? ""),
-                printable(description?.keywords.joined(separator: "; ") ?? ""), printable(description?.place ?? ""),
+                (description?.rating ?? found?.rating).map { "\($0)" } ?? "", photo.camera ?? "",
+                printable(title ?? ""), printable(keywords.joined(separator: "; ")), printable(place ?? ""),
                 photo.libraryPath.escaped,
             ])
         }

@@ -65,6 +65,18 @@ package enum HumanText {
         return "\(nanoseconds) ns"
     }
 
+    /// `-12.50`: rounded to `places` digits behind the point. Numbers of more than 15 digits are `large`.
+    package static func decimal(_ number: Double, places: Int) -> String {
+        var unit: Int64 = 1
+        for _ in 0..<places { unit *= 10 }
+        let scaled = (number * Double(unit)).rounded()
+        guard abs(scaled) < 1e15 else { return "large" }
+        let (whole, rest) = Int64(abs(scaled)).quotientAndRemainder(dividingBy: unit)
+        let digits = String(rest)
+        let fraction = places == 0 ? "" : "." + String(repeating: "0", count: places - digits.count) + digits
+        return (scaled < 0 ? "-" : "") + "\(whole)" + fraction
+    }
+
     private static let minute: Int64 = 60
     private static let hour: Int64 = 3600
     private static let day: Int64 = 86_400

@@ -183,7 +183,7 @@ struct OpeningTests {
         "A full disk is a transient error until there is space", .enabled(if: isRoot, "skipped: needs root to mount"))
     func diskFull() throws {
         let scratch = try ScratchDirectory()
-        try runProgram(["/bin/mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", scratch.path])
+        try runProgram(["/bin/mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", scratch.path])
         defer { try? runProgram(["/bin/umount", "-l", scratch.path]) }
         let catalogue = try CatalogueFile.openForWriting(scratch.appending("catalogue.db"), now: noon)
         var filed: UInt8 = 0

@@ -7,9 +7,9 @@ package import Reporting
 extension StoredPhoto: JSONRepresentable {
     package var json: JSONValue { .object(fields) }
 
-    /// With its description.
-    package func json(describedBy description: PhotoDescription?) -> JSONValue {
-        .object(fields + [JSONField("description", description)])
+    /// With its description, and the metadata of its file and sidecars.
+    package func json(describedBy description: PhotoDescription?, _ metadata: (any JSONRepresentable)?) -> JSONValue {
+        .object(fields + [JSONField("description", description), JSONField("metadata", metadata?.json ?? .null)])
     }
 
     private var fields: [JSONField] {

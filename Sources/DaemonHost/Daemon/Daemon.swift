@@ -122,6 +122,7 @@ package actor Daemon {
             HookCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
             CardCoordinator(log: log, problems: problems),
             LinkCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
+            MetadataService(catalogue: catalogue, libraryGuard: libraryGuard, log: log),
             // Behind all that a reload must reach: it adopts when what it has in work has ended, which may hang with the
             // library.
             ThumbnailService(catalogue: catalogue.file, problems: problems),

@@ -4,6 +4,7 @@ import CommandContact
 import CommandSupport
 import FileValues
 import Glibc
+import PhotoModel
 import Reporting
 
 struct ShowCommand: DaemonCommand {
@@ -45,6 +46,7 @@ struct ShowCommand: DaemonCommand {
         let damage = try photo.flatMap { $0.supersededAt == nil ? try catalogue.damage(ofPhoto: $0.id) : nil }
         let set = try photo.map { try catalogue.others(inSetOf: $0) } ?? []
         let description = try photo.flatMap { try catalogue.description(ofHash: $0.photo.sha256) }
+        let metadata = try photo.flatMap { try catalogue.metadata(ofPhoto: $0.id) }
         let history = try photo.map { try catalogue.outcomes(ofPhoto: $0.id) } ?? []
         let renditions = try photo.map { try RenditionStanding.all(of: $0, in: catalogue, places) } ?? []
         let requests =
@@ -55,21 +57,22 @@ struct ShowCommand: DaemonCommand {
             }
         if output.json {
             let fields = [
-                JSONField("operation", operation), JSONField("photo", photo?.json(describedBy: description)),
+                JSONField("operation", operation), JSONField("photo", photo?.json(describedBy: description, metadata)),
                 JSONField("damage", damage.map(damageJSON)), JSONField("history", history),
                 JSONField("requests", requests), JSONField("set", set), JSONField("renditions", renditions),
             ]
             try printJSON(fields)
         } else {
             try printOut(
-                text(operation, photo, description, damage, set, renditions, history, requests).rendered(
+                text(operation, photo, description, metadata, damage, set, renditions, history, requests).rendered(
                     Terminal.style(output.color)))
         }
     }
 
     private func text(
         _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ description: PhotoDescription?,
-        _ damage: (since: FileTime, reason: String)?, _ set: [StoredPhoto], _ renditions: [RenditionStanding],
+        _ metadata: MetadataDecision?, _ damage: (since: FileTime, reason: String)?, _ set: [StoredPhoto],
+        _ renditions: [RenditionStanding],
         _ history: [StoredOutcome], _ requests: [StoredRequest]
     ) -> LabelledText {
         let now = Int64(time(nil))
@@ -80,6 +83,7 @@ struct ShowCommand: DaemonCommand {
             if operation != nil || !requests.isEmpty { text.addBlank() }
             photo.describe(in: &text, now: now)
             description?.describe(in: &text)
+            metadata?.describe(in: &text, besides: description)
             if let damage { text.add("damage", damageText(damage, now: now), textPaint: .bad) }
             for other in set { text.add("set", other.setMemberText) }
             for rendition in renditions { text.add(rendition.name, rendition.text) }

@@ -52,6 +52,8 @@ struct Evidence {
     /// The photo of the newest outcome, or of this path in the library.
     var photo: StoredPhoto?
     var set: [StoredPhoto] = []
+    /// The metadata of its file and sidecars.
+    var metadata: MetadataDecision?
     /// Known damage of its file in the library.
     var damage: (since: FileTime, reason: String)?
     /// Its existing thumbnails, from large to small, and why there is none.
@@ -114,6 +116,7 @@ struct EvidenceSearch {
         case .outside: break
         }
         if let photo = evidence.photo {
+            evidence.metadata = try catalogue?.metadata(ofPhoto: photo.id)
             evidence.damage = try catalogue?.damage(ofPhoto: photo.id)
             evidence.set = try catalogue?.others(inSetOf: photo) ?? []
             let store = ThumbnailStore(state: places.state)

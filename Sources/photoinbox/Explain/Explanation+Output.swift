@@ -37,7 +37,8 @@ extension Explanation: JSONRepresentable {
                     evidence.exclusion.map {
                         JSONValue.object([JSONField("pattern", $0.pattern), JSONField("origin", $0.origin)])
                     }), JSONField("name_rule", nameRule), JSONField("kept", evidence.kept),
-                JSONField("photo", evidence.photo), JSONField("damage", evidence.damage.map(damageJSON)),
+                JSONField("photo", evidence.photo), JSONField("metadata", evidence.metadata),
+                JSONField("damage", evidence.damage.map(damageJSON)),
                 JSONField("set", evidence.set), JSONField("thumbnails", evidence.thumbnails.map(\.path.escaped)),
                 JSONField("no_thumbnail", evidence.noThumbnail), JSONField("renditions", evidence.renditions),
                 JSONField("links", evidence.linkFile), JSONField("hooks", evidence.hooks),

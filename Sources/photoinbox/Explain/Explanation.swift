@@ -222,6 +222,7 @@ struct Explanation {
         } else {
             add("date", "none")
         }
+        for contradiction in evidence.metadata?.contradictions ?? [] { add("metadata", printable(contradiction)) }
         if let origin = photo.photo.origin { add("origin", printable(origin)) }
         add("proof", printable(photo.photo.proof))
         for other in evidence.set { add("set", other.setMemberText) }

@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("What photos say of themselves is found")
+    struct Metadata {
+        static let exiftool = "/usr/bin/exiftool"
+        private static let hasExiftool = access(exiftool, X_OK) == 0
+
+        /// A photo with metadata that exiftool has written.
+        private func photo(_ number: Int, in house: House, _ arguments: [String]) throws -> Data {
+            let path = "\(house.outside)/\(UUID()).jpg"
+            try write(try Photos.unique(number), to: path)
+            try runProgram([Self.exiftool, "-q", "-overwrite_original"] + arguments + [path])
+            return try Data(contentsOf: URL(filePath: path))
+        }
+
+        /// Polls, since metadata is read shortly after a photo is filed.
+        private func search(_ house: House, _ words: String..., expecting names: [String]) async throws {
+            try await poll(
+                { try await house.ask(["search"] + words) },
+                until: { found in
+                    found.status == (names.isEmpty ? 4 : 0)
+                        && found.lines.count { $0.contains(".jpg") } == names.count
+                        && names.allSatisfy { found.text.contains($0) }
+                })
+        }
+
+        @Test(
+            "By words, people, places and stars, of the photo and of a sidecar that comes later, also after a rebuild",
+            .enabled(if: hasExiftool, "skipped: needs exiftool"))
+        func found() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: House.oneCard)
+            let harbour = try photo(
+                1, in: house,
+                [
+                    "-XMP-dc:Title=Möwen am Hafen", "-IPTC:ObjectName=Other title", "-XMP-dc:Subject=gull",
+                    "-XMP-xmp:Rating=4", "-XMP-mwg-rs:RegionInfo={RegionList=[{Name=Ada Lovelace,Type=Face}]}",
+                    "-EXIF:GPSLatitude=54.3233", "-EXIF:GPSLatitudeRef=N", "-EXIF:GPSLongitude=10.1228",
+                    "-EXIF:GPSLongitudeRef=E", "-ExifIFD:LensModel=EF24-70mm f/2.8L",
+                ])
+            try house.drop(harbour, as: "harbour.jpg")
+            try await daemon.line(holding: "filed card/harbour.jpg")
+            try house.drop(try Photos.unique(2), as: "plain.jpg")
+            try await daemon.line(holding: "filed card/plain.jpg")
+            try await search(house, "mow", "haf", expecting: ["harbour.jpg"])
+            try await search(house, "--near", "54.32,10.12,1km", expecting: ["harbour.jpg"])
+            try await search(house, "--near", "54.32,10.12,100m", expecting: [])
+            try await search(house, "--bbox", "10,54,11,55", "--lens", "24-70", expecting: ["harbour.jpg"])
+            try await search(house, "--person", "lovelace", "--rating", "4", expecting: ["harbour.jpg"])
+            try await search(house, "--keyword", "gull", "--rating", "5", expecting: [])
+
+            let shown = try await house.ask("show", "\(house.library)/\(Photos.day)/harbour.jpg")
+            #expect(shown.text.contains("54.32330, 10.12280") && shown.text.contains("Ada Lovelace"), "\(shown.text)")
+            #expect(shown.text.contains("title: XMP was chosen over IPTC"), "\(shown.text)")
+            let explained = try await house.ask("explain", "\(house.library)/\(Photos.day)/harbour.jpg")
+            #expect(explained.text.contains("title: XMP was chosen over IPTC"), "\(explained.text)")
+            let table = try await house.ask("export-csv")
+            #expect(table.text.contains("54.3233000,10.1228000,EF24-70mm f/2.8L"), "\(table.text)")
+
+            // A sidecar that comes later, as from a raw converter.
+            try house.drop(
+                Data(
+                    """
+                    <x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>
+                    <rdf:Description xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:subject><rdf:Bag>
+                    <rdf:li>lighthouse</rdf:li></rdf:Bag></dc:subject></rdf:Description></rdf:RDF></x:xmpmeta>
+                    """.utf8), as: "plain.jpg.xmp")
+            try await daemon.line(holding: "filed card/plain.jpg.xmp")
+            try await search(house, "lightho", expecting: ["plain.jpg"])
+            try await daemon.stop()
+
+            let rebuilt = try await house.ask("rebuild", "--library", house.library, "--yes")
+            #expect(rebuilt.status == 0, "\(rebuilt.text)")
+            try await search(house, "mow", "haf", expecting: ["harbour.jpg"])
+            try await search(house, "lightho", expecting: ["plain.jpg"])
+            daemon = try await house.start(configuration: House.oneCard)
+            try await search(house, "--person", "ada", expecting: ["harbour.jpg"])
+            try await daemon.stop()
+        }
+    }
+}
