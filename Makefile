@@ -118,6 +118,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox.toml.5 > docs/man/photoinbox.toml.5
 	.build/debug/manual photoinbox-problems.7 > docs/man/photoinbox-problems.7
 	.build/debug/manual photoinbox-metrics.7 > docs/man/photoinbox-metrics.7
+	.build/debug/manual formats.md > docs/formats.md
 	.build/debug/manual photoinbox.catalog > units/photoinbox.catalog
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
 	{ .build/debug/photoinbox --help; printf '\f'; .build/debug/photoinbox status --help; } < /dev/null \

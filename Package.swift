@@ -241,7 +241,7 @@ let package = Package(
             name: "Snippets", dependencies: ["LinuxKernel", "SystemMonitor", system], path: "Examples/Snippets",
             swiftSettings: swiftSettings),
         .executableTarget(
-            name: "manual", dependencies: ["LogMessages", "Reporting", "Settings", "Systemd"],
+            name: "manual", dependencies: ["LogMessages", "PhotoModel", "Reporting", "Settings", "Systemd"],
             swiftSettings: swiftSettings),
         // Tests.
         .target(

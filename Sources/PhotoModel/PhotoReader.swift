@@ -86,6 +86,36 @@ extension SourceReader where Source: ~Copyable {
         case .raf:
             report.format = .raf
             return try readRAF(into: &report)
+        case .psd:
+            report.format = .psd
+            return try readPSD(into: &report)
+        case .crw:
+            report.format = .crw
+            return try readCRW(into: &report)
+        case .x3f:
+            report.format = .x3f
+            return try readX3F(into: &report)
+        case .mrw:
+            report.format = .mrw
+            return try readMRW(into: &report)
+        case .jp2(let isBare):
+            report.format = .jp2
+            return try readJP2(isBare: isBare, into: &report)
+        case .jxl(let isBare):
+            // Two bytes are no evidence by themselves.
+            if isBare, !PhotoFormat.jxl.agrees(withExtension: ending) { return try judgeUnknown(header) }
+            report.format = .jxl
+            return try readJXL(isBare: isBare, into: &report)
+        case .avi:
+            report.format = .avi
+            return try readAVI(into: &report)
+        case .matroska:
+            report.format = .mkv
+            return try readMatroska(into: &report)
+        case .transportStream(let step):
+            if !PhotoFormat.mts.agrees(withExtension: ending) { return try judgeUnknown(header) }
+            report.format = .mts
+            return try readTransportStream(step: step, into: &report)
         case .tiff, .cr2, .rw2, .orf: return try readTIFF(container, ending: ending, into: &report)
         case .boxes(let brands): return try readBoxFile(brands: brands, into: &report)
         }

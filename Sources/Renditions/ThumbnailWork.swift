@@ -54,10 +54,8 @@ package struct ThumbnailWork: Hashable, Sendable {
 
     /// Returns how a format is decoded; nil if it has no renditions.
     static func kind(of format: String) -> DecoderRequest.Kind? {
-        switch PhotoFormat(rawValue: format) {
-        case nil, .gif, .mp4, .mov: nil
-        case .some(let format): format.family == .raw ? .raw : .picture
-        }
+        guard let format = PhotoFormat(rawValue: format), format.hasThumbnail else { return nil }
+        return format.family == .raw ? .raw : .picture
     }
 
     /// Creates one client for each decoder that may run at once. Starts no process.

@@ -10,6 +10,7 @@ struct Manual {
         case "photoinbox.toml.5": print(settingsPage(), terminator: "")
         case "photoinbox-problems.7": print(problemsPage(), terminator: "")
         case "photoinbox-metrics.7": print(metricsPage(), terminator: "")
+        case "formats.md": print(formatsPage(), terminator: "")
         case "photoinbox.catalog": print(messageCatalogue(), terminator: "")
         case "photoinboxd.8": print(daemonPage(help: input()), terminator: "")
         case "photoinbox.1": print(programPage(help: input()), terminator: "")
@@ -19,7 +20,7 @@ struct Manual {
         default:
             let usage =
                 "usage: manual photoinbox.toml.5|photoinbox-problems.7|photoinbox-metrics.7|photoinboxd.8|photoinbox.1|"
-                + "photoinbox-COMMAND.1|photoinbox.catalog\n"
+                + "photoinbox-COMMAND.1|photoinbox.catalog|formats.md\n"
             write(STDERR_FILENO, usage, usage.utf8.count)
             exit(EX_USAGE)
         }

@@ -32,6 +32,9 @@ struct PagesTests {
     @Test("photoinbox-metrics(7) explains the metrics of this version: `make man` writes it")
     func metrics() throws { #expect(try Self.text("docs/man/photoinbox-metrics.7") == metricsPage()) }
 
+    @Test("docs/formats.md lists the formats of this version: `make man` writes it")
+    func formats() throws { #expect(try Self.text("docs/formats.md") == formatsPage()) }
+
     @Test("The journal's catalogue explains the kinds of entry of this version: `make man` writes it")
     func catalogue() throws {
         #expect(try Self.text("units/photoinbox.catalog") == messageCatalogue())

@@ -164,7 +164,7 @@ struct PhotoReaderTests {
         "Other files get a reason",
         arguments: [
             ("", "empty"), ("hello, this is no photo at all\n", "not-a-photo"), ("%PDF-1.4 \u{1}\u{2}", "not-a-photo"),
-            ("RIFF\u{4}\0\0\0AVI LIST", "not-a-photo"), ("GIF", "cut-short"), ("RIFF", "cut-short"),
+            ("RIFF\u{4}\0\0\0WAVEfmt ", "not-a-photo"), ("GIF", "cut-short"), ("RIFF", "cut-short"),
             (String(repeating: "\0", count: 5_000), "cut-short"),
             ("\0\0\0\u{18}ftypM4A \0\0\0\0M4A mp42", "not-a-photo"),
         ])

@@ -6,6 +6,8 @@ package import FileValues
 package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     case exifOriginal = "exif-original"
     case exifDigitized = "exif-digitized"
+    /// A field of a camera's own format.
+    case camera = "camera"
     case gps = "gps"
     case videoCreation = "video-creation"
     case videoHeader = "video-header"
@@ -23,6 +25,7 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .exifOriginal: "EXIF DateTimeOriginal"
         case .exifDigitized: "EXIF DateTimeDigitized"
+        case .camera: "camera's own date"
         case .gps: "GPS date and time"
         case .videoCreation: "QuickTime creation date"
         case .videoHeader: "movie header's creation time"
@@ -40,7 +43,7 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     /// Whether the device that took the picture recorded the date of taking it; other dates are guesses.
     package var isSure: Bool {
         switch self {
-        case .exifOriginal, .exifDigitized, .gps, .videoCreation, .videoHeader: true
+        case .exifOriginal, .exifDigitized, .camera, .gps, .videoCreation, .videoHeader: true
         case .xmp, .iptc, .takeout, .fileName, .exifModified, .pngText, .pngTime, .fileModified: false
         }
     }

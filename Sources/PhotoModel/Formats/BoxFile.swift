@@ -63,11 +63,6 @@ extension SourceReader where Source: ~Copyable {
         return try judge(file, name: report.format?.name ?? "film", trailers: &report.trailers)
     }
 
-    /// XMP Specification, part 3, 1.2.7.
-    private static var xmpIdentifier: [UInt8] {
-        [0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC]
-    }
-
     /// Reads the top level up to the end of the file; throws if a box is cut short.
     private mutating func walkBoxes(_ name: String) throws(WalkStop) -> BoxFile {
         var file = BoxFile()
@@ -91,8 +86,8 @@ extension SourceReader where Source: ~Copyable {
                 switch box.type {
                 case "meta": file.meta = file.meta ?? box
                 case "moov": file.movie = file.movie ?? box
-                case "uuid" where file.xmp == nil:
-                    if try bytes(at: box.body, count: 16) == Self.xmpIdentifier { file.xmp = box }
+                case "uuid" where file.xmp == nil && box.end - box.body >= 16:
+                    if try bytes(at: box.body, count: 16) == xmpIdentifier { file.xmp = box }
                 case "mini": file.hasMinimised = true
                 case "mpvd": file.hasFilm = true
                 case "mdat": file.hasMediaData = true

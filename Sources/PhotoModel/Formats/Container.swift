@@ -1,6 +1,11 @@
 /// The kind of a file's structure, by its first bytes; reading the structure then shows the format.
 enum Container: Equatable {
-    case jpeg, png, gif, webp, tiff, raf
+    case jpeg, png, gif, webp, tiff, raf, psd, crw, x3f, mrw, avi, matroska
+    /// JPEG 2000 and JPEG XL, as boxes or as a bare codestream.
+    case jp2(isBare: Bool)
+    case jxl(isBare: Bool)
+    /// An MPEG transport stream with packets of `step` bytes.
+    case transportStream(step: UInt64)
     /// A TIFF structure with a maker's magic number in place of 42.
     case cr2, rw2, orf
     /// Boxes of ISO/IEC 14496-12; `brands` are the major brand and the compatible ones.
@@ -16,6 +21,7 @@ enum Container: Equatable {
         if header.begins(with: "GIF87a") || header.begins(with: "GIF89a") { return .gif }
         if header.begins(with: "RIFF"), header.dropFirst(8).begins(with: "WEBP") { return .webp }
         if header.begins(with: "FUJIFILMCCD-RAW ") { return .raf }
+        if let other = detectOther(header) { return other }
         if header.begins(with: "IIU\0") { return .rw2 }
         if header.begins(with: "IIRO") || header.begins(with: "IIRS") || header.begins(with: "MMOR") { return .orf }
         if tiffSignatures.contains(where: { header.starts(with: $0) }) {
@@ -24,11 +30,35 @@ enum Container: Equatable {
         return detectBoxes(header)
     }
 
+    private static func detectOther(_ header: [UInt8]) -> Container? {
+        let boxSignatureEnd: [UInt8] = [0x0D, 0x0A, 0x87, 0x0A]
+        if header.starts(with: [0, 0, 0, 12]), header.dropFirst(8).starts(with: boxSignatureEnd) {
+            if header.dropFirst(4).begins(with: "jP  ") { return .jp2(isBare: false) }
+            if header.dropFirst(4).begins(with: "JXL ") { return .jxl(isBare: false) }
+        }
+        if header.starts(with: [0xFF, 0x4F, 0xFF, 0x51]) { return .jp2(isBare: true) }
+        if header.starts(with: [0xFF, 0x0A]) { return .jxl(isBare: true) }
+        if header.begins(with: "8BPS\0\u{1}") || header.begins(with: "8BPS\0\u{2}") { return .psd }
+        if header.begins(with: "II"), header.dropFirst(6).begins(with: "HEAPCCDR") { return .crw }
+        if header.begins(with: "FOVb") { return .x3f }
+        if header.begins(with: "\0MRM") { return .mrw }
+        if header.begins(with: "RIFF"), header.dropFirst(8).begins(with: "AVI ") { return .avi }
+        if header.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .matroska }
+        for (step, first) in [(192, 4), (188, 0)] where header.count > first + step {
+            if header[first] == 0x47, header[first + step] == 0x47 { return .transportStream(step: UInt64(step)) }
+        }
+        return nil
+    }
+
     /// Whether `header`, the whole file so far, could be the start of a file that is still being written.
     static func couldBegin(with header: [UInt8]) -> Bool {
         guard !header.isEmpty, header.count < 16 else { return false }
         let signatures: [[UInt8]] =
-            [[0xFF, 0xD8, 0xFF], pngSignature, Array("GIF8".utf8), Array("FUJIFILMCCD-RAW ".utf8)] + tiffSignatures
+            [
+                [0xFF, 0xD8, 0xFF], pngSignature, Array("GIF8".utf8), Array("FUJIFILMCCD-RAW ".utf8),
+                Array("8BPS".utf8),
+                Array("FOVb".utf8), [0x1A, 0x45, 0xDF, 0xA3], [0xFF, 0x4F, 0xFF, 0x51],
+            ] + tiffSignatures
         if signatures.contains(where: { $0.starts(with: header) }) { return true }
         if header.begins(with: "RIFF") || Array("RIFF".utf8).starts(with: header) { return header.count < 12 }
         return header.starts(with: [0, 0]) && header.count < 12

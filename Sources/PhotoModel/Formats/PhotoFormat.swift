@@ -1,8 +1,8 @@
 /// The formats that are filed. Raw values are stored in the catalogue and never change.
 package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
-    case jpeg, png, gif, webp, tiff, heic, heif, avif
-    case dng, cr2, cr3, nef, arw, raf, rw2, orf, pef, srw
-    case mp4, mov
+    case jpeg, png, gif, webp, tiff, heic, heif, avif, jxl, jp2, psd
+    case dng, cr2, cr3, crw, nef, arw, raf, rw2, orf, pef, srw, mrw, x3f
+    case mp4, mov, avi, mts, mkv
 
     /// The use of a format.
     package enum Family: String, Hashable, Sendable {
@@ -17,9 +17,9 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
     /// The use of the format.
     package var family: Family {
         switch self {
-        case .jpeg, .png, .gif, .webp, .tiff, .heic, .heif, .avif: .picture
-        case .dng, .cr2, .cr3, .nef, .arw, .raf, .rw2, .orf, .pef, .srw: .raw
-        case .mp4, .mov: .video
+        case .jpeg, .png, .gif, .webp, .tiff, .heic, .heif, .avif, .jxl, .jp2, .psd: .picture
+        case .dng, .cr2, .cr3, .crw, .nef, .arw, .raf, .rw2, .orf, .pef, .srw, .mrw, .x3f: .raw
+        case .mp4, .mov, .avi, .mts, .mkv: .video
         }
     }
 
@@ -27,6 +27,9 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
     package var name: String {
         switch self {
         case .webp: "WebP"
+        case .jp2: "JPEG 2000"
+        case .mts: "MPEG transport stream"
+        case .mkv: "Matroska"
         default: rawValue.uppercased()
         }
     }
@@ -45,7 +48,11 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
         case .orf: ["orf", "ori"]
         case .mp4: ["mp4", "m4v", "3gp", "3g2", "insv"]
         case .mov: ["mov", "qt"]
-        case .png, .gif, .webp, .dng, .cr2, .cr3, .raf, .pef, .srw: [rawValue]
+        case .jp2: ["jp2", "jpf", "jpx", "j2k", "j2c"]
+        case .psd: ["psd", "psb"]
+        case .mts: ["mts", "m2ts", "m2t"]
+        case .mkv: ["mkv", "webm"]
+        case .png, .gif, .webp, .jxl, .dng, .cr2, .cr3, .crw, .raf, .pef, .srw, .mrw, .x3f, .avi: [rawValue]
         }
     }
 
@@ -57,5 +64,57 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
     /// The formats with the extension `ending`, in lower case without its dot.
     package static func formats(withExtension ending: some Collection<UInt8>) -> [PhotoFormat] {
         allCases.filter { $0.agrees(withExtension: ending) }
+    }
+
+    /// What shows that a file of this format is complete.
+    package enum End: String, Hashable, Sendable {
+        /// A marker at the end.
+        case marker = "end marker"
+        /// The lengths that its parts state.
+        case lengths = "stated lengths"
+        /// A directory at the end.
+        case directory = "directory at the end"
+        /// Nothing: the file must also be unchanged for a while.
+        case quiet = "none: unchanged for `quiet`"
+        /// Nothing, and such files are written slowly.
+        case patience = "none: unchanged for `patience`"
+    }
+
+    /// What shows that a usual file of this format is complete.
+    package var end: End {
+        switch self {
+        case .jpeg, .gif, .png, .jp2: .marker
+        case .webp, .heic, .heif, .avif, .cr3, .jxl, .psd, .mrw, .mp4, .mov, .avi, .mkv: .lengths
+        case .crw, .x3f: .directory
+        case .tiff, .dng, .cr2, .nef, .arw, .raf, .rw2, .orf, .pef, .srw: .quiet
+        case .mts: .patience
+        }
+    }
+
+    /// The sources of its date and metadata, for people.
+    package var metadataSources: String {
+        switch self {
+        case .jpeg, .tiff, .psd: "EXIF, XMP, IPTC"
+        case .png: "EXIF, XMP, IPTC, texts"
+        case .gif: "XMP"
+        case .webp, .heic, .heif, .avif, .jp2, .jxl: "EXIF, XMP"
+        case .dng, .cr2, .nef, .arw, .rw2, .orf, .pef, .srw: "EXIF, XMP, IPTC"
+        case .cr3: "EXIF, XMP"
+        case .raf, .mrw: "EXIF"
+        case .crw: "CIFF"
+        case .x3f: "properties, EXIF"
+        case .mp4, .mov: "QuickTime, XMP"
+        case .avi: "RIFF, XMP"
+        case .mts: "AVCHD"
+        case .mkv: "segment information"
+        }
+    }
+
+    /// Whether the decoder can make small pictures of it.
+    package var hasThumbnail: Bool {
+        switch self {
+        case .gif, .jxl, .jp2, .psd: false
+        default: family != .video
+        }
     }
 }

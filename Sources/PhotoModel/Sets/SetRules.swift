@@ -83,7 +83,9 @@ package enum SetRules {
     }
 
     private static let pictures = ["jpg", "jpeg", "heic", "heif", "hif"]
-    private static let raws = ["dng", "cr2", "cr3", "nef", "nrw", "arw", "raf", "rw2", "orf", "pef", "srw"]
+    private static let raws = [
+        "dng", "cr2", "cr3", "crw", "nef", "nrw", "arw", "raf", "rw2", "orf", "pef", "srw", "mrw", "x3f",
+    ]
     private static let films = ["mov", "mp4"]
     private static let sidecars = ["xmp", "aae", "thm"]
 }
@@ -93,8 +95,8 @@ extension PhotoFormat {
     package var comesInPairs: Bool {
         switch self {
         case .jpeg, .heic, .heif: true
-        case .png, .gif, .webp, .tiff, .avif: false
-        case .dng, .cr2, .cr3, .nef, .arw, .raf, .rw2, .orf, .pef, .srw, .mp4, .mov: true
+        case .png, .gif, .webp, .tiff, .avif, .jxl, .jp2, .psd, .mkv: false
+        case .dng, .cr2, .cr3, .crw, .nef, .arw, .raf, .rw2, .orf, .pef, .srw, .mrw, .x3f, .mp4, .mov, .avi, .mts: true
         }
     }
 }

@@ -1,0 +1,141 @@
+/// JPEG 2000 and JPEG XL: boxes behind a signature of 12 bytes, or a bare codestream.
+extension SourceReader where Source: ~Copyable {
+    /// Reads a JP2, or a bare codestream, which ends with a marker that its data cannot contain. ISO/IEC 15444-1,
+    /// annexes A and I.
+    mutating func readJP2(isBare: Bool, into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        if isBare {
+            try readJP2Size(at: 0, into: &report)
+            return try judgeJP2(endingAt: size, report: &report)
+        }
+        var codestream: Box?
+        let end = try walkSignedBoxes("JP2") { box, reader throws(WalkStop) in
+            switch box.type {
+            case "jp2h":
+                if let header = try reader.child("ihdr", of: box) {
+                    report.height = try reader.unsigned(at: header.body, width: 4).map { UInt32($0) }
+                    report.width = try reader.unsigned(at: header.body + 4, width: 4).map { UInt32($0) }
+                }
+            case "jp2c": codestream = box
+            case "uuid" where box.end - box.body >= 16:
+                let identifier = try reader.bytes(at: box.body, count: 16)
+                if identifier == xmpIdentifier {
+                    report.record(try reader.xmpPacket(at: box.body + 16, length: box.end - box.body - 16))
+                } else if identifier.begins(with: "JpgTiffExif->JP2") {
+                    try reader.readExif(at: box.body + 16, length: box.end - box.body - 16, into: &report)
+                }
+            default: break
+            }
+        }
+        guard let codestream else { return .cutShort(reason: "JP2 has no codestream in its \(byteCount(size))") }
+        let completeness = try judgeJP2(endingAt: codestream.end, report: &report)
+        guard case .whole = completeness, end < size else { return completeness }
+        return try judgeRest(from: end, "JP2's boxes end at byte \(grouped(end))", trailers: &report.trailers)
+    }
+
+    private mutating func judgeJP2(endingAt end: UInt64, report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        guard end >= 2, try unsigned(at: end - 2, width: 2) == 0xFFD9 else {
+            return .cutShort(reason: "JPEG 2000 codestream has no end marker at byte \(grouped(end))")
+        }
+        return .whole(evidence: "JPEG 2000 codestream ends with its end marker")
+    }
+
+    /// Reads the size of the image from the codestream's first segment.
+    private mutating func readJP2Size(at start: UInt64, into report: inout PhotoReport) throws(WalkStop) {
+        guard let right = try unsigned(at: start + 8, width: 4), let bottom = try unsigned(at: start + 12, width: 4),
+            let left = try unsigned(at: start + 16, width: 4), let top = try unsigned(at: start + 20, width: 4),
+            left < right, top < bottom
+        else { return }
+        (report.width, report.height) = (UInt32(right - left), UInt32(bottom - top))
+    }
+
+    /// Reads a JPEG XL. ISO/IEC 18181-2, 9; a bare codestream (18181-1) has neither length nor end marker.
+    mutating func readJXL(isBare: Bool, into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        if isBare {
+            try readJXLSize(at: 0, into: &report)
+            return .weak(reason: "JXL is a bare codestream, which has no end marker")
+        }
+        var hasCodestream = false
+        var lastPart: Bool?
+        var isOpen = false
+        let end = try walkSignedBoxes("JXL") { box, reader throws(WalkStop) in
+            if box.isOpen { isOpen = true }
+            switch box.type {
+            case "jxlc":
+                hasCodestream = true
+                try reader.readJXLSize(at: box.body, into: &report)
+            case "jxlp":
+                // The highest bit of a part's number marks the last one.
+                guard let number = try reader.unsigned(at: box.body, width: 4) else { return }
+                if lastPart == nil { try reader.readJXLSize(at: box.body + 4, into: &report) }
+                lastPart = lastPart == true || number & 0x8000_0000 != 0
+            case "Exif" where box.end - box.body >= 4:
+                guard let offset = try reader.unsigned(at: box.body, width: 4), offset <= box.end - box.body - 4 else {
+                    return
+                }
+                try reader.readExif(
+                    at: box.body + 4 + offset, length: box.end - box.body - 4 - offset, into: &report)
+            case "xml ": report.record(try reader.xmpPacket(at: box.body, length: box.end - box.body))
+            default: break
+            }
+        }
+        if lastPart == false { return .cutShort(reason: "JXL is cut short: its last part is missing") }
+        guard hasCodestream || lastPart == true else {
+            return .cutShort(reason: "JXL has no codestream in its \(byteCount(size))")
+        }
+        if isOpen { return .weak(reason: "JXL's last box runs to the end of the file, wherever that is") }
+        if end < size {
+            return try judgeRest(from: end, "JXL's boxes end at byte \(grouped(end))", trailers: &report.trailers)
+        }
+        return .whole(evidence: "JXL's boxes end exactly at the end of the file")
+    }
+
+    /// Reads the size header of a codestream: bits from the lowest up. ISO/IEC 18181-1, D.1.
+    private mutating func readJXLSize(at start: UInt64, into report: inout PhotoReport) throws(WalkStop) {
+        guard report.width == nil, try unsigned(at: start, width: 2) == 0xFF0A,
+            var bits = try unsigned(at: start + 2, width: 8, littleEndian: true)
+        else { return }
+        func take(_ count: UInt64) -> UInt64 {
+            defer { bits >>= count }
+            return bits & ((1 << count) - 1)
+        }
+        let isSmall = take(1) == 1
+        func length() -> UInt64 {
+            if isSmall { return (take(5) + 1) * 8 }
+            let widths: [UInt64] = [9, 13, 18, 30]
+            return take(widths[Int(take(2))]) + 1
+        }
+        let height = length()
+        let ratios: [(UInt64, UInt64)] = [(1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1)]
+        let ratio = Int(take(3))
+        let width = ratio == 0 ? length() : height * ratios[ratio - 1].0 / ratios[ratio - 1].1
+        (report.width, report.height) = (UInt32(width), UInt32(height))
+    }
+
+    /// Calls `visit` with each box from the file's start; returns the end of the last one. Throws if one is cut short.
+    private mutating func walkSignedBoxes(
+        _ name: String, _ visit: (Box, inout Self) throws(WalkStop) -> Void
+    ) throws(WalkStop) -> UInt64 {
+        var position: UInt64 = 0
+        for _ in 0..<200_000 where position < size {
+            switch try box(at: position, before: size) {
+            case .box(let box):
+                try visit(box, &self)
+                position = box.end
+            case .tooLong(let type, let end):
+                throw .found(
+                    .cutShort(
+                        reason: "\(name) is cut short: its \(type.text) box ends at byte \(grouped(end)), the file at "
+                            + grouped(size)))
+            case .fragment:
+                throw .found(.cutShort(reason: "\(name) is cut short in a box header, at byte \(grouped(position))"))
+            case .none: return position
+            }
+        }
+        return position
+    }
+}
+
+/// The box type `uuid` of XMP. XMP Specification, part 3, 1.2.7.
+let xmpIdentifier: [UInt8] = [
+    0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
+]

@@ -1,0 +1,213 @@
+import FileValues
+
+// Films that are not ISO base media files.
+
+extension SourceReader where Source: ~Copyable {
+    // MARK: - AVI
+
+    /// Reads an AVI: RIFFs one after the other, the later ones of OpenDML's type AVIX. AVI RIFF File Reference; OpenDML
+    /// AVI File Format Extensions, 1.02.
+    mutating func readAVI(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        var position: UInt64 = 0
+        var hasFrames = false
+        for _ in 0..<4_096 where position + 12 <= size {
+            guard try bytes(at: position, count: 4).begins(with: "RIFF"),
+                try bytes(at: position + 8, count: 3).begins(with: "AVI"),
+                let length = try unsigned(at: position + 4, width: 4, littleEndian: true)
+            else { break }
+            // A camera writes the length when the recording ends.
+            guard length > 4 else { return .cutShort(reason: "AVI states no length: the recording was not finished") }
+            let end = position + 8 + length
+            guard end <= size else {
+                return .cutShort(
+                    reason: "AVI is cut short: its RIFF ends at byte \(grouped(end)), the file at \(grouped(size))")
+            }
+            if try readAVILists(from: position + 12, to: end, into: &report) { hasFrames = true }
+            position = end + length % 2
+        }
+        guard hasFrames else { return .cutShort(reason: "AVI has no frames in its \(byteCount(size))") }
+        return try judgeEnd(min(position, size), "AVI's chunks", trailers: &report.trailers)
+    }
+
+    /// Reads the chunks of a RIFF or list; returns whether there are frames.
+    private mutating func readAVILists(
+        from start: UInt64, to end: UInt64, depth: Int = 0, into report: inout PhotoReport
+    ) throws(WalkStop) -> Bool {
+        var hasFrames = false
+        var position = start
+        for _ in 0..<4_096 where position + 8 <= end {
+            guard let code = try unsigned(at: position, width: 4),
+                let length = try unsigned(at: position + 4, width: 4, littleEndian: true),
+                length <= end - position - 8
+            else { break }
+            let content = position + 8
+            switch FourCC(code: UInt32(code)) {
+            case "LIST":
+                let type = try bytes(at: content, count: 4)
+                if type.begins(with: "movi") {
+                    hasFrames = length > 4
+                } else if depth < 3 {
+                    _ = try readAVILists(from: content + 4, to: content + length, depth: depth + 1, into: &report)
+                }
+            case "avih" where report.width == nil:
+                report.width = try unsigned(at: content + 32, width: 4, littleEndian: true).map { UInt32($0) }
+                report.height = try unsigned(at: content + 36, width: 4, littleEndian: true).map { UInt32($0) }
+            case "IDIT", "ICRD":
+                report.recordAVIDate(try bytes(at: content, count: Int(min(length, 64))))
+            case "_PMX": report.record(try xmpPacket(at: content, length: length))
+            default: break
+            }
+            position = content + length + length % 2
+        }
+        return hasFrames
+    }
+
+    // MARK: - MPEG transport streams
+
+    /// Reads a transport stream of packets of 188 bytes, or of 192 with a time before each, as AVCHD has it. It has no
+    /// end marker. ISO/IEC 13818-1, 2.4.3.
+    mutating func readTransportStream(step: UInt64, into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        let first: UInt64 = step - 188
+        let count = size / step
+        for index in [0, 1, 2, 3, count / 2, count - 1] where index < count {
+            guard try unsigned(at: first + index * step, width: 1) == 0x47 else {
+                return .notAPhoto(reason: "its packets are no transport stream")
+            }
+        }
+        try readRecordingDate(step: step, into: &report)
+        guard size % step == 0 else {
+            return .cutShort(reason: "transport stream is cut short in a packet, at byte \(grouped(size))")
+        }
+        return .lacking(reason: "transport stream of \(grouped(count)) packets has no end marker")
+    }
+
+    /// Reads the date that AVCHD cameras put among the user data of frames: "MDPM", a number of entries, each a tag and
+    /// four bytes; 0x18 has the time zone, year and month, 0x19 day and time, in decimal digits.
+    private mutating func readRecordingDate(step: UInt64, into report: inout PhotoReport) throws(WalkStop) {
+        let start = try bytes(at: 0, count: 256 * 1024)
+        let name = Array("MDPM".utf8)
+        guard let place = start.indices.first(where: { start[$0] == name[0] && start[$0...].starts(with: name) }),
+            place + 5 < start.count
+        else { return }
+        let entries = start[(place + 5)...].prefix(5 * Int(min(start[place + 4], 32)))
+        // One that goes on in the next packet is not read.
+        guard UInt64(place) / step == UInt64(entries.endIndex) / step else { return }
+        var fields: [UInt8: [UInt8]] = [:]
+        for entry in stride(from: entries.startIndex, to: entries.endIndex - 4, by: 5) {
+            fields[entries[entry]] = Array(entries[(entry + 1)...(entry + 4)])
+        }
+        guard let month = fields[0x18], let day = fields[0x19] else { return }
+        func two(_ byte: UInt8) -> String { "\(byte >> 4)\(byte & 15)" }
+        report.record(
+            RecordedDate(
+                provenance: .camera,
+                bytes: Array(
+                    "\(two(month[1]))\(two(month[2])):\(two(month[3])):\(two(day[0])) \(two(day[1])):\(two(day[2])):\(two(day[3]))"
+                        .utf8)))
+    }
+
+    // MARK: - Matroska
+
+    /// Reads a Matroska or WebM film: RFC 8794, RFC 9559.
+    mutating func readMatroska(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
+        let cutShort = Completeness.cutShort(reason: "Matroska is cut short: \(byteCount(size))")
+        guard let header = try element(at: 0), let segment = try element(at: header.end ?? .max) else {
+            return cutShort
+        }
+        guard segment.identifier == 0x1853_8067 else {
+            return .malformed(reason: "Matroska has no segment after its header")
+        }
+        var position = segment.body
+        let end = min(segment.end ?? size, size)
+        for _ in 0..<64 where position < end {
+            guard let part = try element(at: position), let next = part.end else { break }
+            switch part.identifier {
+            case 0x1549_A966: try readMatroskaInfo(from: part.body, to: next, into: &report)
+            case 0x1654_AE6B: try readMatroskaTracks(from: part.body, to: next, depth: 0, into: &report)
+            default: break
+            }
+            position = next
+        }
+        guard let stated = segment.end else {
+            return .lacking(reason: "Matroska's segment states no length: nothing marks its end")
+        }
+        return try judgeEnd(stated, "Matroska's clusters", trailers: &report.trailers)
+    }
+
+    private struct Element {
+        let identifier: UInt64
+        let body: UInt64
+        /// Nil if its length is unknown.
+        let end: UInt64?
+    }
+
+    /// Reads the head of an element: its identifier with the marker bits, and its length without them.
+    private mutating func element(at offset: UInt64) throws(WalkStop) -> Element? {
+        guard offset < size, let first = try unsigned(at: offset, width: 1), first > 0 else { return nil }
+        let width = UInt8(first).leadingZeroBitCount + 1
+        guard width <= 4, let identifier = try unsigned(at: offset, width: width),
+            let start = try unsigned(at: offset + UInt64(width), width: 1), start > 0
+        else { return nil }
+        let length = UInt8(start).leadingZeroBitCount + 1
+        guard let coded = try unsigned(at: offset + UInt64(width), width: length) else { return nil }
+        let most: UInt64 = (1 << UInt64(7 * length)) - 1
+        let body = offset + UInt64(width + length)
+        let value = coded & most
+        return Element(identifier: identifier, body: body, end: value == most ? nil : body + value)
+    }
+
+    /// Reads the date: nanoseconds from 2001 in UTC.
+    private mutating func readMatroskaInfo(
+        from start: UInt64, to end: UInt64, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        var position = start
+        for _ in 0..<64 where position < end {
+            guard let part = try element(at: position), let next = part.end, next <= end else { return }
+            if part.identifier == 0x4461, next - part.body == 8, let raw = try unsigned(at: part.body, width: 8) {
+                let value = Int64(bitPattern: raw)
+                let instant = FileTime(seconds: value / 1_000_000_000 + 978_307_200, nanoseconds: 0)
+                report.record(
+                    RecordedDate(
+                        provenance: .videoHeader, text: CivilDateTime(instant).map { "\($0) UTC" } ?? "\(value)",
+                        reading: value == 0 ? .unreadable(DateText.Refusal.zero.words) : .instant(instant)))
+            }
+            position = next
+        }
+    }
+
+    /// Reads the size of the first track with a picture.
+    private mutating func readMatroskaTracks(
+        from start: UInt64, to end: UInt64, depth: Int, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        var position = start
+        for _ in 0..<256 where position < end {
+            guard let part = try element(at: position), let next = part.end, next <= end else { return }
+            let width = Int(min(next - part.body, 8))
+            switch part.identifier {
+            case 0xAE where depth == 0, 0xE0 where depth == 1:
+                try readMatroskaTracks(from: part.body, to: next, depth: depth + 1, into: &report)
+            case 0xB0 where depth == 2 && report.width == nil:
+                report.width = try unsigned(at: part.body, width: width).flatMap { UInt32(exactly: $0) }
+            case 0xBA where depth == 2 && report.height == nil:
+                report.height = try unsigned(at: part.body, width: width).flatMap { UInt32(exactly: $0) }
+            default: break
+            }
+            position = next
+        }
+    }
+}
+
+extension PhotoReport {
+    /// Adds a date of an AVI: `Mon Mar 10 15:04:43 2003`, `2003-03-10 15:04:43`, `2009:10:27 12:14:00`.
+    fileprivate mutating func recordAVIDate(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes.prefix { $0 != 0 && $0 != 0x0A }, as: UTF8.self)
+        let words = text.split(separator: " ")
+        let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+        if words.count == 5, let month = months.firstIndex(of: words[1].lowercased()), let day = Int(words[2]) {
+            let two = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
+            let date = "\(words[4]):\(two(month + 1)):\(two(day)) \(words[3])"
+            return record(RecordedDate(provenance: .camera, bytes: Array(date.utf8)))
+        }
+        record(RecordedDate(provenance: .camera, bytes: Array(text.utf8)))
+    }
+}

@@ -1,0 +1,242 @@
+import FileValues
+import PhotoModel
+import Testing
+
+/// Small files of the formats without a fixture, each as its specification has it.
+private enum Sample {
+    static func big(_ number: Int, _ width: Int = 4) -> [UInt8] {
+        (0..<width).map { UInt8(truncatingIfNeeded: number >> (8 * (width - 1 - $0))) }
+    }
+
+    static func little(_ number: Int, _ width: Int = 4) -> [UInt8] { big(number, width).reversed() }
+    static func text(_ text: String) -> [UInt8] { Array(text.utf8) }
+    static func box(_ type: String, _ body: [UInt8]) -> [UInt8] { big(body.count + 8) + text(type) + body }
+
+    /// A TIFF block with DateTimeOriginal, of which the first directory has only the EXIF pointer.
+    static let exif: [UInt8] =
+        text("MM\0*") + big(8) + big(1, 2) + big(0x8769, 2) + big(4, 2) + big(1) + big(26) + big(0) + big(1, 2)
+        + big(0x9003, 2) + big(2, 2) + big(20) + big(44) + big(0) + text("2024:01:31 12:34:56\0")
+
+    static func psd(compression: Int) -> [UInt8] {
+        let resource = text("8BIM") + big(0x0422, 2) + [0, 0] + big(exif.count) + exif
+        let header =
+            text("8BPS") + big(1, 2) + [0, 0, 0, 0, 0, 0] + big(1, 2) + big(3) + big(4) + big(8, 2) + big(1, 2)
+        let pixels =
+            compression == 0
+            ? [UInt8](repeating: 9, count: 12) : big(2, 2) + big(3, 2) + big(2, 2) + [UInt8](repeating: 9, count: 7)
+        return header + big(0) + big(resource.count) + resource + big(0) + big(compression, 2) + pixels
+    }
+
+    static let jp2: [UInt8] =
+        box("jP  ", [0x0D, 0x0A, 0x87, 0x0A]) + box("ftyp", text("jp2 \0\0\0\0jp2 "))
+        + box("jp2h", box("ihdr", big(3) + big(4) + [0, 1, 7, 7, 0, 0])) + box("uuid", text("JpgTiffExif->JP2") + exif)
+        + box("jp2c", codestream)
+
+    static let codestream: [UInt8] =
+        [0xFF, 0x4F, 0xFF, 0x51] + big(41, 2) + big(0, 2) + big(4) + big(3) + big(0) + big(0)
+        + [UInt8](repeating: 7, count: 40) + [0xFF, 0xD9]
+
+    /// 4 × 3 pixels: not a multiple of 8, a height of 9 bits, no ratio, a width of 9 bits.
+    static let jxlHead: [UInt8] = [0xFF, 0x0A, 0x10, 0x00, 0x06, 0, 0, 0, 0, 0]
+
+    static func jxl(parts: Bool) -> [UInt8] {
+        let codestream =
+            parts
+            ? box("jxlp", big(0) + jxlHead) + box("jxlp", big(0x8000_0001) + [1, 2, 3]) : box("jxlc", jxlHead + [1, 2])
+        return box("JXL ", [0x0D, 0x0A, 0x87, 0x0A]) + box("ftyp", text("jxl \0\0\0\0jxl "))
+            + box("Exif", big(0) + exif)
+            + codestream
+    }
+
+    static let crw: [UInt8] = {
+        func heap(_ values: [(tag: Int, bytes: [UInt8])]) -> [UInt8] {
+            var (data, entries): ([UInt8], [UInt8]) = ([], [])
+            for value in values {
+                entries += little(value.tag, 2) + little(value.bytes.count) + little(data.count)
+                data += value.bytes
+            }
+            return data + little(values.count, 2) + entries + little(data.count)
+        }
+        let clock = little(1_706_704_496) + little(0) + little(0)
+        let inner = heap([
+            (0x180E, clock), (0x080A, text("Canon\0Canon EOS D60\0")),
+            (0x1810, little(4) + little(3) + little(0) + little(90)),
+        ])
+        return text("II") + little(26) + text("HEAPCCDR") + [UInt8](repeating: 0, count: 12)
+            + heap([(0x2005, [UInt8](repeating: 5, count: 50)), (0x300A, inner)])
+    }()
+
+    static let x3f: [UInt8] = {
+        func utf16(_ text: String) -> [UInt8] { text.utf8.flatMap { [$0, 0] } }
+        let pairs = [("TIME", "1706704496"), ("CAMMANUF", "SIGMA"), ("CAMMODEL", "SIGMA SD10")]
+        var (offsets, words): ([UInt8], [UInt8]) = ([], [])
+        for (name, value) in pairs {
+            offsets += little(words.count / 2) + little(words.count / 2 + name.utf8.count + 1)
+            words += utf16("\(name)\0\(value)\0")
+        }
+        let properties =
+            text("SECp") + little(0) + little(pairs.count) + little(0) + little(0) + little(words.count / 2) + offsets
+            + words
+        let header = text("FOVb") + [UInt8](repeating: 0, count: 24) + little(4) + little(3) + little(0)
+        let directory = header.count + properties.count
+        return header + properties + text("SECd") + little(0) + little(1) + little(header.count)
+            + little(properties.count) + text("PROP") + little(directory)
+    }()
+
+    static let mrw: [UInt8] = {
+        let sensor =
+            text("\0PRD") + big(24) + text("27730001") + big(3, 2) + big(4, 2) + big(3, 2) + big(4, 2)
+            + [12, 12, 0x59, 0, 0, 0, 0, 1]
+        let blocks = sensor + text("\0TTW") + big(exif.count) + exif
+        return text("\0MRM") + big(blocks.count) + blocks + [UInt8](repeating: 6, count: 18)
+    }()
+
+    static let avi: [UInt8] = {
+        func chunk(_ type: String, _ body: [UInt8]) -> [UInt8] {
+            text(type) + little(body.count) + body + [UInt8](repeating: 0, count: body.count % 2)
+        }
+        let header = chunk("avih", [UInt8](repeating: 0, count: 32) + little(4) + little(3) + little(0))
+        let body =
+            chunk("LIST", text("hdrl") + header) + chunk("IDIT", text("Wed Jan 31 12:34:56 2024\n\0"))
+            + chunk("LIST", text("movi") + chunk("00dc", [1, 2, 3, 4]))
+        return chunk("RIFF", text("AVI ") + body)
+    }()
+
+    static func mts(step: Int) -> [UInt8] {
+        let packet = [UInt8](repeating: 0, count: step - 188) + [0x47] + [UInt8](repeating: 0xFF, count: 187)
+        var first = packet
+        let date = text("MDPM") + [2, 0x18, 0x82, 0x20, 0x24, 0x01, 0x19, 0x31, 0x12, 0x34, 0x56]
+        first.replaceSubrange(100..<(100 + date.count), with: date)
+        return first + packet + packet
+    }
+
+    static func mkv(isOpen: Bool) -> [UInt8] {
+        func element(_ identifier: [UInt8], _ body: [UInt8]) -> [UInt8] {
+            identifier + [0x40 | UInt8(body.count >> 8), UInt8(truncatingIfNeeded: body.count)] + body
+        }
+        // 2024-01-31 12:34:56 is 728,397,296 s after 2001.
+        let body =
+            element([0x15, 0x49, 0xA9, 0x66], element([0x44, 0x61], big(728_397_296 * 1_000_000_000, 8)))
+            + element(
+                [0x16, 0x54, 0xAE, 0x6B], element([0xAE], element([0xE0], element([0xB0], [4]) + element([0xBA], [3]))))
+            + element([0x1F, 0x43, 0xB6, 0x75], [1, 2, 3])
+        let length = isOpen ? [0x01] + [UInt8](repeating: 0xFF, count: 7) : [0x40, UInt8(body.count)]
+        return element([0x1A, 0x45, 0xDF, 0xA3], [0x42, 0x86, 0x81, 1]) + [0x18, 0x53, 0x80, 0x67] + length + body
+    }
+}
+
+@Suite("Formats of other cameras, scanners and programs")
+struct OtherFormatsTests {
+    private struct Expected {
+        let name: BytePath
+        let bytes: [UInt8]
+        let format: PhotoFormat
+        var completeness = "whole"
+        var date: String? = "2024-01-31 12:34:56"
+        var camera: String?
+        var size: [UInt32]? = [4, 3]
+    }
+
+    private static let samples: [Expected] = [
+        Expected(name: "a.psd", bytes: Sample.psd(compression: 0), format: .psd),
+        Expected(name: "b.psd", bytes: Sample.psd(compression: 1), format: .psd),
+        Expected(name: "a.jp2", bytes: Sample.jp2, format: .jp2),
+        Expected(name: "a.j2c", bytes: Sample.codestream, format: .jp2, date: nil),
+        Expected(name: "a.jxl", bytes: Sample.jxl(parts: false), format: .jxl),
+        Expected(name: "b.jxl", bytes: Sample.jxl(parts: true), format: .jxl),
+        Expected(name: "c.jxl", bytes: Sample.jxlHead, format: .jxl, completeness: "weak", date: nil),
+        Expected(name: "a.crw", bytes: Sample.crw, format: .crw, camera: "Canon EOS D60"),
+        Expected(name: "a.x3f", bytes: Sample.x3f, format: .x3f, camera: "SIGMA SD10"),
+        Expected(name: "a.mrw", bytes: Sample.mrw, format: .mrw),
+        Expected(name: "a.avi", bytes: Sample.avi, format: .avi),
+        Expected(name: "a.mts", bytes: Sample.mts(step: 192), format: .mts, completeness: "lacking", size: nil),
+        Expected(name: "a.m2t", bytes: Sample.mts(step: 188), format: .mts, completeness: "lacking", size: nil),
+        Expected(name: "a.mkv", bytes: Sample.mkv(isOpen: false), format: .mkv),
+        Expected(name: "b.webm", bytes: Sample.mkv(isOpen: true), format: .mkv, completeness: "lacking"),
+    ]
+
+    private func read(_ sample: Expected, prefix: Int? = nil) throws -> PhotoReport {
+        var source = MemoryByteSource(Array(sample.bytes.prefix(prefix ?? .max)))
+        return try PhotoReader.read(&source, name: sample.name)
+    }
+
+    @Test("Format, end, date, camera and size are read", arguments: samples.indices)
+    func fields(index: Int) throws {
+        let sample = Self.samples[index]
+        let report = try read(sample)
+        #expect(report.format == sample.format, "\(sample.name)")
+        #expect(report.completeness.code == sample.completeness, "\(sample.name): \(report.completeness)")
+        #expect(report.camera == sample.camera, "\(sample.name)")
+        if let size = sample.size { #expect([report.width, report.height] == size, "\(sample.name)") }
+        let decision = CaptureDateDecision(
+            recorded: report.dates, name: sample.name, modified: FileTime(seconds: 0, nanoseconds: 0),
+            now: FileTime(seconds: 1_800_000_000, nanoseconds: 0), zone: { _ in 0 })
+        if let date = sample.date {
+            let chosen = try #require(decision.chosen, "\(sample.name): \(report.dates)")
+            #expect("\(chosen.local.date) \(chosen.local.clock)" == date, "\(sample.name)")
+        }
+    }
+
+    @Test("Of a file that is cut anywhere nothing says that it is whole", arguments: samples.indices)
+    func cuts(index: Int) throws {
+        let sample = Self.samples[index]
+        guard sample.completeness == "whole" else { return }
+        for length in 1..<sample.bytes.count {
+            let report = try read(sample, prefix: length)
+            #expect(!report.completeness.isWhole, "\(sample.name) at \(length): \(report.completeness)")
+        }
+    }
+
+    @Test("A transport stream that is cut in a packet is cut short")
+    func packets() throws {
+        let sample = try #require(Self.samples.first { $0.format == .mts })
+        #expect(try read(sample, prefix: sample.bytes.count - 1).completeness.code == "cut-short")
+        #expect(try read(sample, prefix: 400).completeness.code == "cut-short")
+    }
+
+    @Test("A short signature alone is no evidence without the usual name")
+    func names() throws {
+        for bytes in [Sample.jxlHead, Sample.mts(step: 188)] {
+            var source = MemoryByteSource(bytes)
+            #expect(try PhotoReader.read(&source, name: "a.bin").completeness.code == "not-a-photo")
+        }
+    }
+
+    @Test("A box that is too short for its identifier is not read beyond its end")
+    func shortBox() throws {
+        // The identifier of XMP goes on in the next box.
+        let identifier: [UInt8] = [0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94]
+        let rest: [UInt8] = [0x91, 0xE3, 0xAF, 0xAC]
+        for start in [Sample.box("ftyp", Sample.text("qt  \0\0\0\0qt  ")), Sample.jp2.prefix(32) + []] {
+            exerciseReader(start + Sample.box("uuid", identifier) + rest + Sample.text("free"))
+        }
+    }
+
+    @Test("A recording that was not finished has no length")
+    func unfinished() throws {
+        var bytes = Sample.avi
+        bytes.replaceSubrange(4..<8, with: [0, 0, 0, 0])
+        var source = MemoryByteSource(bytes)
+        #expect(try PhotoReader.read(&source, name: "a.avi").completeness.code == "cut-short")
+    }
+
+    @Test("Mutations neither trap nor cause unlimited reading", arguments: samples.indices)
+    func mutations(index: Int) throws {
+        let whole = Self.samples[index].bytes
+        for seed in 0..<UInt64(300) {
+            var generator = SeededGenerator(state: seed &* 17 &+ UInt64(index))
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...6, using: &generator) {
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                case 1: for offset in place..<min(place + 4, bytes.count) { bytes[offset] = 0xFF }
+                default: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+                }
+            }
+            exerciseReader(bytes)
+            var source = MemoryByteSource(bytes)
+            _ = try PhotoReader.read(&source, name: Self.samples[index].name)
+        }
+    }
+}
