@@ -130,7 +130,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 
 run: release ## build and start in the foreground: drop photos into ./inbox, find them in ./library
 	@mkdir -p inbox library
-	@exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox
+	@exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox --set pictures.enabled=yes
 
 deb: release ## build a Debian package in .build/deb, from the release build; what it needs beyond: dpkg-dev
 	@scripts/deps build deb

@@ -78,4 +78,6 @@ def fill(path):
                 f"WITH RECURSIVE number(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM number WHERE i <= {ROWS}) "
                 f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM number, "
                 f"(SELECT * FROM {table} ORDER BY id LIMIT 1)")
+        # There are no files to read metadata from.
+        database.execute("DELETE FROM metadata_due")
     return os.path.getsize(path)

@@ -131,13 +131,13 @@ def print_catalogue(result):
 
 
 def print_descriptions(result):
-    print(f"\nTaking a table of {result['rows']:,} rows into the catalogue, with its full-text index; {result['runs']} runs")
+    print(f"\nTaking a table of {result['rows']:,} rows into the catalogue; {result['runs']} runs")
     peak = result["peak"]
     last = [("rows a second", lambda _, values: f"{result['rows'] * 1e9 / values['median']:,.0f}"),
             ("peak memory", lambda name, _: f"{peak[name] / 2**20:.0f} MiB")]
     table(columns(result["wall"], ("median", "min", "max"), 1e9, " s", 1, ["sqlite3 .import"], last))
     waits = result["readers"]
-    print(f"  a reader's full-text search meanwhile: median {waits['median'] / 1e6:.1f} ms, 99th percentile "
+    print(f"  a reader's query meanwhile: median {waits['median'] / 1e6:.1f} ms, 99th percentile "
           f"{waits['p99'] / 1e6:.1f} ms, longest {waits['max'] / 1e6:.1f} ms of {waits['count']}")
     verdicts(result)
 
@@ -156,6 +156,13 @@ def print_clients(result):
 
 def print_dump(result):
     print(f"\nTelling the whole state, with {result['rows']:,} photographs catalogued and {result['watches']:,} watches")
+    table(columns(result["spreads"], ("median", "p99", "max"), 1e-3, " ms", 1, []))
+    verdicts(result)
+
+
+def print_search(result):
+    print(f"\nSearching {result['rows']:,} photographs with ten words each ({result['catalogue_bytes'] / 1e6:.0f} MB) "
+          f"{result['searches']} times, the command's start included, while {result['filed']} others are filed")
     table(columns(result["spreads"], ("median", "p99", "max"), 1e-3, " ms", 1, []))
     verdicts(result)
 
@@ -182,8 +189,8 @@ def print_life(result):
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
-    "clients": print_clients, "dump": print_dump, "descriptions": print_descriptions, "import": print_import,
-    "life": print_life,
+    "clients": print_clients, "dump": print_dump, "search": print_search, "descriptions": print_descriptions,
+    "import": print_import, "life": print_life,
 }
 
 

@@ -30,6 +30,13 @@ package struct CSVText: Sendable {
 
     package mutating func field(_ text: String) { field(text.utf8) }
 
+    /// Adds a number, of which a minus sign makes no formula.
+    package mutating func number(_ text: String) {
+        if !isFirst { bytes.append(UInt8(ascii: ",")) }
+        isFirst = false
+        bytes.append(contentsOf: text.utf8)
+    }
+
     package mutating func endRecord() {
         bytes += [carriageReturn, lineFeed]
         isFirst = true

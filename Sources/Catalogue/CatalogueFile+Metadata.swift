@@ -1,24 +1,94 @@
+package import FileValues
 import Foundation
 import GRDB
 package import PhotoModel
 
-/// Metadata read from photos, to be recorded in one step with how far the reading is.
+/// A photo whose metadata is to be read.
+package struct DuePhoto: Sendable {
+    package let stored: StoredPhoto
+    /// Raised whenever it becomes due again.
+    let turn: Int64
+}
+
+/// Metadata read from photos, to be recorded in one step.
 package struct MetadataBatch: Sendable {
     /// By the photos' identifiers.
-    package var decisions: [Int64: MetadataDecision] = [:]
-    /// All photos up to this identifier have been read.
-    package var through: Int64
+    fileprivate(set) var rows: [Int64: MetadataRow] = [:]
+    fileprivate(set) var done: [Int64: Int64] = [:]
 
-    package init(through: Int64) { self.through = through }
+    package init() {}
+
+    package var isEmpty: Bool { done.isEmpty }
+
+    /// Adds the metadata of a photo; nil leaves what is recorded.
+    package mutating func add(_ decision: MetadataDecision?, of photo: DuePhoto) {
+        done[photo.stored.id] = photo.turn
+        rows[photo.stored.id] = decision.map { MetadataRow($0) }
+    }
+}
+
+/// The texts that are searched, and the whole as JSON. Made outside of the transaction, which others wait for.
+struct MetadataRow: Sendable {
+    let texts: [String: String?]
+    let rating: Int?
+    let position: PhotoMetadata.Position?
+
+    init(_ decision: MetadataDecision) {
+        let chosen = decision.chosen
+        func lines(_ texts: [String]) -> String? { texts.isEmpty ? nil : texts.joined(separator: "\n") }
+        var seen = Set(chosen.keywords)
+        let levels = chosen.hierarchies.lazy.flatMap(\.self).filter { seen.insert($0).inserted }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // No number of a file is a reason to fail.
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        let whole = chosen.isEmpty ? nil : try? encoder.encode(decision)
+        texts = [
+            "title": lines([chosen.title, chosen.headline].compactMap(\.self)), "caption": chosen.caption,
+            "keywords": lines(chosen.keywords + levels), "people": lines(chosen.people),
+            "place": lines(chosen.place.names), "lens": chosen.lens,
+            "whole": whole.map { String(decoding: $0, as: UTF8.self) },
+        ]
+        rating = chosen.rating
+        position = chosen.position
+    }
+
+    var columns: Columns {
+        let numbers: Columns = [
+            "rating": rating, "latitude": position?.latitude, "longitude": position?.longitude,
+        ]
+        return numbers.merging(texts) { $1 }
+    }
 }
 
 extension CatalogueFile {
-    /// Returns the identifier up to which photos were read by this version of the readers, 0 if none was.
-    package func metadataReadThrough() throws(CatalogueError) -> Int64 {
-        try read("reading how far metadata was read") { db in
-            try Int64.fetchOne(
-                db, sql: "SELECT through FROM metadata_progress WHERE version = ?",
-                arguments: [MetadataDecision.version]) ?? 0
+    /// Makes all photos due if an older version of the readers has read them.
+    package func renewMetadata() throws(CatalogueError) {
+        let version = try read("reading which readers have read metadata") { db in
+            try Int.fetchOne(db, sql: "SELECT version FROM metadata_reader") ?? 0
+        }
+        guard version < MetadataDecision.version else { return }
+        try write("recording that metadata is to be read again") { db in
+            try db.execute(
+                sql:
+                    "INSERT INTO metadata_due SELECT id, 0 FROM photo WHERE id NOT IN (SELECT photo_id FROM metadata_due)"
+            )
+            try db.execute(sql: "UPDATE metadata_reader SET version = ?", arguments: [MetadataDecision.version])
+        }
+    }
+
+    /// Returns photos of `library` with identifiers above `id` whose metadata is to be read, in order.
+    package func photosToRead(in library: BytePath, after id: Int64, limit: Int) throws(CatalogueError) -> [DuePhoto] {
+        try read("reading whose metadata is to be read") { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(StoredPhoto.columns) FROM metadata_due CROSS JOIN photo ON photo.id = metadata_due.photo_id
+                    WHERE metadata_due.photo_id > ? AND library = ? ORDER BY metadata_due.photo_id LIMIT ?
+                    """,
+                arguments: [id, library.data, limit]
+            ).map { DuePhoto(stored: try StoredPhoto($0), turn: try $0.value("turn")) }
         }
     }
 
@@ -26,7 +96,7 @@ extension CatalogueFile {
     package func metadata(ofPhoto id: Int64) throws(CatalogueError) -> MetadataDecision? {
         try read("reading metadata") { db in
             try Row.fetchOne(db, sql: "SELECT whole FROM metadata WHERE photo_id = ?", arguments: [id])
-                .flatMap { try MetadataDecision(row: $0) }
+                .flatMap { MetadataDecision(row: $0) }
         }
     }
 
@@ -36,8 +106,8 @@ extension CatalogueFile {
     }
 
     func record(_ batch: MetadataBatch, _ db: Database) throws {
-        for (id, decision) in batch.decisions.sorted(by: { $0.key < $1.key }) {
-            var columns = try decision.columns
+        for (id, row) in batch.rows.sorted(by: { $0.key < $1.key }) {
+            var columns = row.columns
             columns["photo_id"] = id
             let names = columns.keys.sorted()
             try db.cachedStatement(
@@ -49,37 +119,19 @@ extension CatalogueFile {
                     """
             ).execute(arguments: StatementArguments(columns))
         }
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO metadata_progress (id, through, version) VALUES (1, ?, ?)",
-            arguments: [batch.through, MetadataDecision.version])
+        let deletion = try db.cachedStatement(sql: "DELETE FROM metadata_due WHERE photo_id = ? AND turn = ?")
+        for (id, turn) in batch.done.sorted(by: { $0.key < $1.key }) { try deletion.execute(arguments: [id, turn]) }
     }
 }
 
 extension MetadataDecision {
-    /// The columns that are searched, and the whole as JSON.
-    fileprivate var columns: Columns {
-        get throws {
-            func lines(_ texts: [String]) -> String? { texts.isEmpty ? nil : texts.joined(separator: "\n") }
-            let titles = [chosen.title, chosen.headline].compactMap(\.self)
-            var keywords = chosen.keywords
-            for level in chosen.hierarchies.flatMap(\.self) where !keywords.contains(level) { keywords.append(level) }
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return [
-                "title": lines(titles), "caption": chosen.caption, "keywords": lines(keywords),
-                "people": lines(chosen.people), "place": lines(chosen.place.names), "lens": chosen.lens,
-                "rating": chosen.rating, "latitude": chosen.position?.latitude, "longitude": chosen.position?.longitude,
-                "whole": chosen.isEmpty ? nil : String(decoding: try encoder.encode(self), as: UTF8.self),
-            ]
-        }
-    }
-
-    /// Nil if the row records that there is none.
-    init?(row: Row) throws {
-        guard let whole: String = try row.optional("whole") else { return nil }
-        guard let decision = try? JSONDecoder().decode(MetadataDecision.self, from: Data(whole.utf8)) else {
-            throw UnreadableRow(column: "whole")
-        }
+    /// Nil if the row records that there is none, or is unreadable: it can be read from the photo again.
+    init?(row: Row) {
+        guard let whole = String.fromDatabaseValue(row["whole"] as DatabaseValue) else { return nil }
+        let decoder = JSONDecoder()
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        guard let decision = try? decoder.decode(MetadataDecision.self, from: Data(whole.utf8)) else { return nil }
         self = decision
     }
 }

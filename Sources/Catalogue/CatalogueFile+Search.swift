@@ -109,7 +109,7 @@ extension CatalogueFile {
                 }
                 return SearchHit(
                     photo: photo, description: try PhotoDescription(id: row["description_id"], db),
-                    metadata: try MetadataDecision(row: row), outcome: outcome)
+                    metadata: MetadataDecision(row: row), outcome: outcome)
             }
         }
     }
@@ -141,7 +141,7 @@ extension CatalogueFile {
                 let found = try Row.fetchOne(metadata, arguments: [photo.id])
                 try body(
                     photo, try description.map { try PhotoDescription($0) },
-                    try found.flatMap { try MetadataDecision(row: $0) })
+                    found.flatMap { MetadataDecision(row: $0) })
             }
         }
     }
@@ -158,7 +158,16 @@ extension CatalogueFile {
         let startsWithTexts = query.match != nil && query.outcome == nil
         require(
             startsWithTexts ? "photo_text MATCH ?" : "p.id IN (SELECT rowid FROM photo_text WHERE photo_text MATCH ?)",
-            query.match)
+            query.outcome == nil || query.words.isEmpty ? query.match : nil)
+        // A file with an outcome may be no photo: then its path is all that is known of it.
+        if query.outcome != nil, !query.words.isEmpty, let match = query.match {
+            let inPath = query.words.map { _ in "instr(lower(CAST(o.path AS TEXT)), lower(?)) > 0" }
+            conditions.append(
+                "(p.id IN (SELECT rowid FROM photo_text WHERE photo_text MATCH ?) OR \(inPath.joined(separator: " AND ")))"
+            )
+            arguments.append(match)
+            for word in query.words { arguments.append(word) }
+        }
         if let area = query.area {
             let box = area.box
             func isBetween(_ north: String, _ south: String, _ east: String, _ west: String) -> String {

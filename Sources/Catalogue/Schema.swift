@@ -140,13 +140,27 @@ enum Schema {
             -- All of it as JSON, with the source of each property and the contradictions; NULL where there is none.
             whole TEXT
         ) STRICT;
-        CREATE TABLE metadata_progress (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            -- Photos up to this one have been read.
-            through INTEGER NOT NULL,
-            -- The version of the readers.
-            version INTEGER NOT NULL
-        ) STRICT;
+        -- Photos whose metadata is to be read: new ones, restored ones, and those of a set that has changed. What becomes
+        -- due again while it is read has another turn, so that it stays.
+        CREATE TABLE metadata_due (photo_id INTEGER PRIMARY KEY REFERENCES photo (id), turn INTEGER NOT NULL) STRICT;
+        -- The version of the readers that have read the others.
+        CREATE TABLE metadata_reader (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT;
+        INSERT INTO metadata_reader VALUES (1, 1);
+        INSERT INTO metadata_due SELECT id, 0 FROM photo;
+        CREATE TRIGGER photo_inserted AFTER INSERT ON photo BEGIN
+            INSERT INTO metadata_due VALUES (new.id, 0);
+        END;
+        CREATE TRIGGER photo_updated AFTER UPDATE OF superseded_at, library, set_id ON photo BEGIN
+            UPDATE metadata_due SET turn = turn + 1
+                WHERE photo_id = new.id OR photo_id IN (SELECT id FROM photo WHERE set_id = new.set_id);
+            INSERT INTO metadata_due SELECT new.id, 0 WHERE new.id NOT IN (SELECT photo_id FROM metadata_due);
+            INSERT INTO metadata_due
+                SELECT id, 0 FROM photo WHERE set_id = new.set_id AND id NOT IN (SELECT photo_id FROM metadata_due);
+        END;
+        CREATE TRIGGER damage_deleted AFTER DELETE ON damage BEGIN
+            INSERT INTO metadata_due SELECT old.photo_id, 0
+                WHERE old.photo_id IN (SELECT id FROM photo) AND old.photo_id NOT IN (SELECT photo_id FROM metadata_due);
+        END;
         CREATE VIEW photo_words (id, name, title, caption, keywords, people, place, gear) AS
             SELECT photo.id, CAST(photo.original_name AS TEXT), coalesce(description.title, metadata.title),
                 metadata.caption, coalesce(description.keywords, metadata.keywords), metadata.people,

@@ -23,7 +23,17 @@ package struct Places {
     /// Where `make run` keeps the state.
     private static let embedded: BytePath = ".photo-inbox"
 
-    /// Flags override the configuration; directories are not guessed. With `despiteMistakes`, those of a configuration with
+    /// Whether there is no configuration, and the state of this user's own `make run` is in the working directory: somebody
+    /// else's could name other files.
+    private static var isEmbedded: Bool {
+        let standard = SettingsContext.ofProcess().standardFile
+        guard (try? FileStatus(at: standard, followingLinks: true)) == nil, let status = try? FileStatus(at: embedded),
+            (try? FileStatus(at: embedded.appending("catalogue.sqlite"))) != nil
+        else { return false }
+        return status.kind == .directory && status.user == geteuid()
+    }
+
+    /// Flags override the configuration; no other directory is guessed. With `despiteMistakes`, those of a configuration with
     /// mistakes are used, since the running daemon has read a valid one; `remarks` says so.
     package init(
         _ options: PlaceOptions, despiteMistakes isTolerant: Bool = false, remarks: Bool = true
@@ -32,6 +42,7 @@ package struct Places {
         var state = options.state?.path
         if state == nil, named == nil { state = Terminal.variable("PHOTOINBOX_STATE").map { BytePath($0) } }
         if state?.isEmpty == true { state = nil }
+        if state == nil, named == nil, Self.isEmbedded { state = Self.embedded }
         if let state, named == nil {
             settings = nil
             self.state = state
@@ -85,12 +96,9 @@ package struct Places {
         var builder = SettingsBuilder(context: .ofProcess())
         do throws(SystemCallError) { builder.addFile(try content(of: path), path: path) } catch {
             if error.code == .noSuchFileOrDirectory, named == nil {
-                let isHere = (try? FileStatus(at: embedded.appending("catalogue.sqlite"))) != nil
                 throw CommandFailure(
                     .configuration, "there is no configuration \(path)",
-                    action: isHere
-                        ? "For the photoinboxd of \"make run\": --state .photo-inbox"
-                        : "Name the daemon's configuration with --config, or its state directory with --state.")
+                    action: "Name the daemon's configuration with --config, or its state directory with --state.")
             }
             if error.code == .noSuchFileOrDirectory {
                 throw CommandFailure(.configuration, "\(path) does not exist", action: "Correct the path.")

@@ -3,70 +3,92 @@ package import FileValues
 package import Filing
 package import LinuxKernel
 import PhotoModel
+import SystemPackage
 
-/// Reads the metadata of a library's photos and of their sidecars for the catalogue, in the order in which they were
-/// filed. For one thread at a time.
+/// Reads the metadata of a library's photos and of their sidecars for the catalogue. For one thread at a time.
 package final class MetadataReading {
     private let library: BytePath
     private let root: OwnedDescriptor
     private let catalogue: CatalogueFile
     private let work: FileWork
+    private let requireLibrary: () throws -> Void
 
-    /// Opens the library. Throws ``SystemCallError``.
+    /// Opens the library. `requireLibrary` throws if the library is not at its path; called after a file was not read.
+    /// Throws ``SystemCallError``.
     package init(
-        of library: BytePath, for catalogue: CatalogueFile, work: FileWork = FileWork()
+        of library: BytePath, for catalogue: CatalogueFile, work: FileWork = FileWork(),
+        requireLibrary: @escaping () throws -> Void = {}
     ) throws(SystemCallError) {
         self.library = library
         self.catalogue = catalogue
         self.work = work
+        self.requireLibrary = requireLibrary
         root = try openDirectory(library)
     }
 
-    /// Reads the next `limit` photos after `last`; nil if there are none. A file that is missing or unreadable has no
-    /// metadata. A sidecar renews the metadata of the photos of its set.
-    ///
-    /// `requireLibrary` is called after a file was not found, and throws if the library itself is gone.
-    package func next(
-        after last: Int64, limit: Int, requireLibrary: () throws -> Void = {}
-    ) throws -> MetadataBatch? {
-        let page = try catalogue.photos(after: last, limit: limit)
+    /// Reads at most `limit` photos that are due, with identifiers above `last`; returns the identifier of the last one,
+    /// nil if there are none. A file that is not there has no metadata; one that cannot be read stays due.
+    package func next(after last: inout Int64, limit: Int) throws -> MetadataBatch? {
+        let page = try catalogue.photosToRead(in: library, after: last, limit: limit)
         guard let end = page.last else { return nil }
-        var batch = MetadataBatch(through: end.id)
-        for stored in page where stored.photo.library == library {
+        var batch = MetadataBatch()
+        var isIncomplete = false
+        for due in page {
+            let stored = due.stored
             if work.shouldStop() { throw FilingError(.openSource, .source, .stopped, path: stored.photo.libraryPath) }
-            let set = try catalogue.photos(inSetOf: stored)
-            let sidecars = set.filter(\.photo.part.isSidecar)
-            let photos = stored.photo.part.isSidecar ? set.filter { !$0.photo.part.isSidecar } : [stored]
-            for photo in photos {
-                do {
-                    batch.decisions[photo.id] = try decision(
-                        on: photo,
-                        sidecars.filter { SetName($0.photo.originalName).belongs(to: photo.photo.originalName) })
-                } catch { try requireLibrary() }
+            // Of a record that was replaced or struck, what is known stays; a sidecar is read with its photos.
+            if stored.supersededAt != nil || stored.photo.part.isSidecar {
+                batch.add(nil, of: due)
+                continue
             }
+            do {
+                let sidecars = try catalogue.photos(inSetOf: stored).filter {
+                    $0.photo.part.isSidecar
+                        && SetName($0.photo.originalName).belongs(to: stored.photo.originalName)
+                }
+                batch.add(try decision(on: stored, sidecars), of: due)
+            } catch let error as FilingError where Self.isAbsence(error) {
+                isIncomplete = true
+                batch.add(MetadataDecision([:]), of: due)
+            } catch is FilingError { isIncomplete = true } catch is ByteSourceError { isIncomplete = true }
         }
+        if isIncomplete { try requireSame() }
+        last = end.stored.id
         return batch
     }
 
-    /// Reads everything that was not read yet and records it. Calls `progress` with the number of photos so far.
-    package func run(progress: (Int) throws -> Void = { _ in }) throws {
-        var last = try catalogue.metadataReadThrough()
-        var count = 0
-        while let batch = try next(after: last, limit: 50) {
-            try catalogue.record(batch)
-            last = batch.through
-            count += batch.decisions.count
-            try progress(count)
+    /// Reads everything that is due and records it.
+    package func run() throws {
+        var last: Int64 = 0
+        while let batch = try next(after: &last, limit: 50) { try catalogue.record(batch) }
+    }
+
+    /// Whether there is no such file to be read.
+    private static func isAbsence(_ error: FilingError) -> Bool {
+        switch error.cause {
+        case .refused(.leased): false
+        case .refused: true
+        case .system(let error):
+            [.noSuchFileOrDirectory, .notDirectory, .permissionDenied, .tooManySymbolicLinkLevels].contains(error.code)
+        default: false
         }
+    }
+
+    private func requireSame() throws {
+        let (opened, now) = (try FileStatus(of: root), try FileStatus(at: library, followingLinks: true))
+        guard opened.device == now.device, opened.identity.inode == now.identity.inode else {
+            throw SystemCallError("stat", .noSuchFileOrDirectory, path: library)
+        }
+        try requireLibrary()
     }
 
     private func decision(on stored: StoredPhoto, _ sidecars: [StoredPhoto]) throws -> MetadataDecision {
         let file = try SourceFile(stored.photo.libraryPath, beneath: root)
         var bytes = DescriptorByteSource(file)
-        let report = try PhotoReader.read(&bytes, name: file.name)
+        let report = try PhotoReader.readMetadata(&bytes, name: file.name)
         var found = report.metadata
         for stored in sidecars {
-            guard let sidecar = try? read(stored) else { continue }
+            guard let sidecar = try read(stored) else { continue }
             found[sidecar.source] = sidecar.metadata
         }
         return MetadataDecision(found, iptcIsNewer: report.iptcIsNewer)
@@ -76,9 +98,11 @@ package final class MetadataReading {
         guard case .sidecar(let kind) = NameRules.decide(stored.photo.libraryPath),
             stored.photo.size <= SidecarMetadata.largest
         else { return nil }
-        let file = try SourceFile(stored.photo.libraryPath, beneath: root)
-        var source = DescriptorByteSource(file)
-        return SidecarMetadata(
-            try source.read(at: 0, count: Int(min(file.identity.size, SidecarMetadata.largest))), kind: kind)
+        do {
+            let file = try SourceFile(stored.photo.libraryPath, beneath: root)
+            var source = DescriptorByteSource(file)
+            return SidecarMetadata(
+                try source.read(at: 0, count: Int(min(file.identity.size, SidecarMetadata.largest))), kind: kind)
+        } catch let error as FilingError where Self.isAbsence(error) { return nil }
     }
 }

@@ -17,6 +17,18 @@ package enum PhotoReader {
         return try result.get()
     }
 
+    /// Reads `source` for its metadata alone: a JPEG up to its pixels, so that its completeness says nothing.
+    ///
+    /// Throws only if the source could not be read.
+    package static func readMetadata<Source: ByteSource & ~Copyable>(
+        _ source: inout Source, name: BytePath
+    ) throws(ByteSourceError) -> PhotoReport {
+        var reader = SourceReader(consume source, stopsAtPixels: true)
+        let result = reader.report(ending: name.lowercasedExtension)
+        source = reader.release()
+        return try result.get()
+    }
+
     /// The ranges of compressed pixels in `source` in which zeros are distinguishable from unwritten data, in reading
     /// order and limited in number; of a damaged file those before the damage. For use only if there are zeros, since
     /// it reads tables that nothing else needs.

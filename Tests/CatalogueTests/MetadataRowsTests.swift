@@ -1,8 +1,9 @@
-import Catalogue
 import FileValues
 import GRDB
 import PhotoModel
 import Testing
+
+@testable import Catalogue
 
 @Suite("Metadata of photos is kept, and found by words, people and places")
 struct MetadataRowsTests {
@@ -15,9 +16,13 @@ struct MetadataRowsTests {
     private func record(
         _ catalogue: CatalogueFile, _ photo: Int64, _ change: (inout PhotoMetadata) -> Void
     ) throws {
-        var batch = MetadataBatch(through: photo)
-        batch.decisions[photo] = decision(change)
+        var batch = MetadataBatch()
+        batch.add(decision(change), of: DuePhoto(stored: try #require(try catalogue.photo(id: photo)), turn: 0))
         try catalogue.record(batch)
+    }
+
+    private func due(_ catalogue: CatalogueFile) throws -> [Int64] {
+        try catalogue.photosToRead(in: "/srv/photos", after: 0, limit: 100).map(\.stored.id)
     }
 
     private func describe(_ catalogue: CatalogueFile, _ number: UInt8, title: String, keywords: String = "") throws {
@@ -40,7 +45,7 @@ struct MetadataRowsTests {
         let place = try Place()
         let catalogue = try place.open()
         let photo = try catalogue.file(1).photo
-        #expect(try catalogue.metadataReadThrough() == 0)
+        #expect(try due(catalogue) == [photo])
         let position = try #require(PhotoMetadata.Position(latitude: 54.32, longitude: 10.12))
         try record(catalogue, photo) { metadata in
             metadata.hierarchies = [["Places", "Kiel"]]
@@ -51,16 +56,61 @@ struct MetadataRowsTests {
         #expect(kept.chosen.position == position)
         #expect(kept.chosen.hierarchies == [["Places", "Kiel"]])
         #expect(kept.sources["position"] == .xmp)
-        #expect(try catalogue.metadataReadThrough() == photo)
+        #expect(try due(catalogue).isEmpty)
         // A photo without any is recorded as read.
         try record(catalogue, photo) { _ in }
         #expect(try catalogue.metadata(ofPhoto: photo) == nil)
         #expect(try found(catalogue) { $0.words = ["kiel"] }.isEmpty)
         catalogue.close()
         let queue = try DatabaseQueue(path: place.path)
-        try queue.write { try $0.execute(sql: "UPDATE metadata_progress SET version = version - 1") }
+        try queue.write { try $0.execute(sql: "UPDATE metadata_reader SET version = 0") }
         try queue.close()
-        #expect(try place.open().metadataReadThrough() == 0, "an older version's readers found less")
+        let older = try place.open()
+        try older.renewMetadata()
+        #expect(try due(older) == [photo], "an older version's readers found less")
+        try record(older, photo) { _ in }
+        try older.renewMetadata()
+        #expect(try due(older).isEmpty)
+    }
+
+    @Test("Numbers that are none are recorded, and fail no other change")
+    func numbers() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let photo = try catalogue.file(1).photo
+        try record(catalogue, photo) { metadata in
+            metadata.exposure.time = .infinity
+            metadata.exposure.bias = .nan
+            metadata.title = "kept"
+        }
+        #expect(try catalogue.metadata(ofPhoto: photo)?.chosen.exposure.time == .infinity)
+        #expect(try found(catalogue) { $0.words = ["kept"] } == [photo])
+    }
+
+    @Test(
+        "Photos are due again when they are struck or restored, or a member joins their set, also while they are read")
+    func dueAgain() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let photos = try (1...2).map { try catalogue.file($0).photo }
+        #expect(try due(catalogue) == photos)
+        #expect(try catalogue.photosToRead(in: "/elsewhere", after: 0, limit: 9).isEmpty)
+        let all = try catalogue.photosToRead(in: "/srv/photos", after: 0, limit: 9)
+        try catalogue.strike([photos[0]], at: noon)
+        var batch = MetadataBatch()
+        for one in all { batch.add(decision { $0.title = "x" }, of: one) }
+        try catalogue.record(batch)
+        #expect(try due(catalogue) == [photos[0]], "it was struck while it was read")
+        var rest = MetadataBatch()
+        for one in try catalogue.photosToRead(in: "/srv/photos", after: 0, limit: 9) { rest.add(nil, of: one) }
+        try catalogue.record(rest)
+        #expect(try due(catalogue).isEmpty)
+        #expect(try catalogue.metadata(ofPhoto: photos[0])?.chosen.title == "x")
+        let third = intent(3)
+        let id = try catalogue.beginIntents([third])[0]
+        let filing = FilingCommit(intent: id, photo: third.photo, filedAt: noon, reason: "")
+        let joined = try catalogue.commitFilings([filing], set: .joining(photo: photos[1]))[0].photo
+        #expect(try due(catalogue) == [photos[1], joined])
     }
 
     @Test("Words are found in every text, by their beginnings, without case and accents")
@@ -161,7 +211,8 @@ struct MetadataRowsTests {
             try db.execute(
                 sql: """
                     DROP TRIGGER description_inserted; DROP TRIGGER description_updated; DROP TRIGGER description_deleted;
-                    DROP TABLE metadata; DROP TABLE metadata_progress; DROP VIEW photo_words; DROP TABLE photo_text;
+                    DROP TRIGGER photo_inserted; DROP TRIGGER photo_updated; DROP TRIGGER damage_deleted;
+                    DROP TABLE metadata; DROP TABLE metadata_due; DROP TABLE metadata_reader; DROP VIEW photo_words; DROP TABLE photo_text;
                     DROP TABLE photo_position;
                     CREATE VIRTUAL TABLE description_text USING fts5 (
                         title, keywords, place, content = 'description', content_rowid = 'id');
@@ -174,6 +225,6 @@ struct MetadataRowsTests {
         try queue.close()
         let migrated = try place.open()
         #expect(try found(migrated) { $0.words = ["harb"] } == [photo])
-        #expect(try migrated.metadataReadThrough() == 0)
+        #expect(try due(migrated) == [photo])
     }
 }

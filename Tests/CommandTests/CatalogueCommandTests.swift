@@ -210,6 +210,23 @@ struct RecordedHouse {
         }
     }
 
+    @Test(
+        "Without a configuration, the state of one's own daemon in the working directory is used",
+        .enabled(
+            if: access("/etc/photoinbox/photoinbox.toml", F_OK) != 0, "skipped: this machine has a configuration"))
+    func ownState() async throws {
+        let environment = ["HOME": house.directory.path, "XDG_CONFIG_HOME": house.directory.appending("none")]
+        let none = try await photoinbox(["list"], in: house.directory, environment: environment)
+        #expect(none.status == 78 && none.errors.contains("there is no configuration"), "\(none.errors)")
+        let state = house.directory.appending(".photo-inbox")
+        #expect(rename(house.directory.appending("state"), state) == 0)
+        let found = try await photoinbox(["list"], in: house.directory, environment: environment)
+        #expect(found.status == 0 && found.text.contains("IMG_1.jpg"), "\(found.errors)")
+        guard geteuid() == 0 else { return }
+        #expect(chown(state, 65_534, 65_534) == 0)
+        #expect(try await photoinbox(["list"], in: house.directory, environment: environment).status == 78)
+    }
+
     @Test func writesCompletions() async throws {
         for shell in ["bash", "zsh", "fish"] {
             let script = try await photoinbox(["--generate-completion-script", shell], in: house.directory)

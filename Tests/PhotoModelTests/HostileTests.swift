@@ -103,6 +103,30 @@ struct HostileTests {
         }
     }
 
+    @Test("Repeated and compressed texts cost bounded time", .timeLimit(.minutes(60)))
+    func repeatedTexts() throws {
+        let plain = try Fixtures.bytes("plain.png")
+        func chunk(_ content: [UInt8]) -> [UInt8] {
+            let length = (0..<4).map { UInt8(truncatingIfNeeded: content.count >> (24 - 8 * $0)) }
+            return length + Array("tEXt".utf8) + content + [0, 0, 0, 0]
+        }
+        let text = Array("Description\0".utf8) + [UInt8](repeating: 0x61, count: 500_000)
+        let png = plain[..<33] + Array(repeating: chunk(text), count: 40).joined() + plain[33...]
+        #expect(try report(Array(png)).metadata[.png]?.caption != nil)
+        // Empty parts of image resources behind a large one.
+        let jpeg = try Fixtures.bytes("exif.jpg")
+        func part(_ content: [UInt8]) -> [UInt8] {
+            let length = content.count + 16
+            return [0xFF, 0xED, UInt8(length >> 8), UInt8(length & 0xFF)] + Array("Photoshop 3.0\0".utf8) + content
+        }
+        let parts = Array(repeating: part([UInt8](repeating: 0x1C, count: 60_000)), count: 16).joined()
+        let file = jpeg[..<2] + parts + Array(repeating: part([]), count: 20_000).joined() + jpeg[2...]
+        #expect(try report(Array(file)).completeness.isWhole)
+        // Names in hundreds of namespaces.
+        let names = (0..<500).map { "xmlns:n\($0)='u\($0)'" }.joined(separator: " ")
+        exerciseMetadata(Array("<a \(names)>\(String(repeating: "<n1:b n2:c=''/>", count: 20_000))</a>".utf8))
+    }
+
     @Test("Random bytes after valid signatures are read")
     func noise() throws {
         for seed in 0..<UInt64(300) {

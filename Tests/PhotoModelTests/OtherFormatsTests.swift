@@ -121,7 +121,8 @@ private enum Sample {
                 [0x16, 0x54, 0xAE, 0x6B], element([0xAE], element([0xE0], element([0xB0], [4]) + element([0xBA], [3]))))
             + element([0x1F, 0x43, 0xB6, 0x75], [1, 2, 3])
         let length = isOpen ? [0x01] + [UInt8](repeating: 0xFF, count: 7) : [0x40, UInt8(body.count)]
-        return element([0x1A, 0x45, 0xDF, 0xA3], [0x42, 0x86, 0x81, 1]) + [0x18, 0x53, 0x80, 0x67] + length + body
+        return element([0x1A, 0x45, 0xDF, 0xA3], element([0x42, 0x82], text("webm"))) + [0x18, 0x53, 0x80, 0x67]
+            + length + body
     }
 }
 
@@ -210,6 +211,47 @@ struct OtherFormatsTests {
         for start in [Sample.box("ftyp", Sample.text("qt  \0\0\0\0qt  ")), Sample.jp2.prefix(32) + []] {
             exerciseReader(start + Sample.box("uuid", identifier) + rest + Sample.text("free"))
         }
+    }
+
+    @Test("Heaps that contain each other, and previews at one place, cost bounded time", .timeLimit(.minutes(60)))
+    func loops() throws {
+        // Each of 500 entries is the whole heap.
+        let count = 500
+        let length = 2 + 10 * count + 4
+        let entry = Sample.little(0x300A, 2) + Sample.little(length) + Sample.little(0)
+        let heap =
+            Sample.little(count, 2) + Array(repeating: entry, count: count).joined() + Sample.little(0)
+        exerciseReader(
+            Sample.text("II") + Sample.little(26) + Sample.text("HEAPCCDR") + Array(repeating: 0, count: 12) + heap)
+    }
+
+    @Test("An AVI whose index names a part that is not there is cut short")
+    func openDML() throws {
+        let place = try #require(Sample.avi.indices.first { Sample.avi[$0...].starts(with: Sample.text("IDIT")) })
+        let index =
+            Sample.text("indx") + Sample.little(40) + Sample.little(4, 2) + [0, 0] + Sample.little(1)
+            + [UInt8](repeating: 0, count: 16) + Sample.little(1 << 30, 8) + Sample.little(100) + Sample.little(1)
+        var bytes = Sample.avi
+        bytes.insert(contentsOf: index, at: place)
+        bytes.replaceSubrange(4..<8, with: Sample.little(bytes.count - 8))
+        var source = MemoryByteSource(bytes)
+        #expect(try PhotoReader.read(&source, name: "a.avi").completeness.code == "cut-short")
+    }
+
+    @Test("A Matroska without frames is cut short, and one of sound is no film")
+    func matroska() throws {
+        let header = Sample.mkv(isOpen: false).prefix(14)
+        var empty = MemoryByteSource(header + [0x18, 0x53, 0x80, 0x67, 0x80])
+        #expect(try PhotoReader.read(&empty, name: "a.mkv").completeness.code == "cut-short")
+        var sound = MemoryByteSource(
+            header + [0x18, 0x53, 0x80, 0x67, 0x86, 0x1F, 0x43, 0xB6, 0x75, 0x81, 0])
+        #expect(try PhotoReader.read(&sound, name: "a.mka").completeness.code == "not-a-photo")
+    }
+
+    @Test("A transport stream whose rest is zeros is not written yet")
+    func zeros() throws {
+        var source = MemoryByteSource(Sample.mts(step: 192) + [UInt8](repeating: 0, count: 192 * 4))
+        #expect(try PhotoReader.read(&source, name: "a.mts").completeness.code == "cut-short")
     }
 
     @Test("A recording that was not finished has no length")

@@ -89,16 +89,18 @@ actor MetadataService: DaemonPart {
         defer { subsystem.idle() }
         let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
         do {
-            var last = try catalogue.file.metadataReadThrough()
+            try catalogue.file.renewMetadata()
             // A library that hangs is left alone as long as there is nothing to read.
-            if try catalogue.file.photos(after: last, limit: 1).isEmpty { return isInterrupted.withLock { $0 = false } }
-            let reading = try MetadataReading(of: library, for: catalogue.file, work: work)
-            let requireLibrary = { [libraryGuard] in
-                _ = try libraryGuard.check(try openDirectory(library), at: library)
-            }
-            while let batch = try reading.next(after: last, limit: Self.page, requireLibrary: requireLibrary) {
-                try await catalogue.record(batch)
-                last = batch.through
+            if try !catalogue.file.photosToRead(in: library, after: 0, limit: 1).isEmpty {
+                let reading = try MetadataReading(of: library, for: catalogue.file, work: work) { [libraryGuard] in
+                    _ = try libraryGuard.check(try openDirectory(library), at: library)
+                }
+                var last: Int64 = 0
+                while let batch = try reading.next(after: &last, limit: Self.page) {
+                    if !batch.isEmpty { try await catalogue.record(batch) }
+                    // After a reload.
+                    guard self.library.withLock({ $0 })?.path == library else { break }
+                }
             }
             isInterrupted.withLock { $0 = false }
         } catch {

@@ -82,10 +82,14 @@ extension SourceReader where Source: ~Copyable {
             exif.lens = try longText(directory.entry(ExifMetadataTag.lensModel), in: block)
             if exif.lens == nil { exif.lens = try lensSpecification(directory, in: block) }
         }
-        if exif.caption == nil, let entry = directory.entry(ExifMetadataTag.userComment) {
-            exif.caption = Self.comment(try rawText(entry, in: block), littleEndian: block.littleEndian)
-        }
         found[.exif] = exif
+        if found[.comment] == nil, let entry = directory.entry(ExifMetadataTag.userComment),
+            let text = Self.comment(try rawText(entry, in: block), littleEndian: block.littleEndian)
+        {
+            var comment = PhotoMetadata()
+            comment.caption = text
+            found[.comment] = comment
+        }
     }
 
     private mutating func exposure(

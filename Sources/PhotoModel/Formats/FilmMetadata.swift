@@ -11,7 +11,8 @@ extension PhotoReport {
         case "copyright": film.copyright = film.copyright ?? text
         case "keywords": if let text { film.keywords = keptTexts(text.split(separator: ",").map { String($0) }) }
         case "location.ISO6709": film.position = film.position ?? text.flatMap { Self.position(iso6709: $0) }
-        case "location.accuracy.horizontal": film.position?.accuracy = text.flatMap { Double($0) }
+        case "location.accuracy.horizontal":
+            film.position?.accuracy = text.flatMap { Double($0) }.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
         case "location.name": film.place.location = film.place.location ?? text
         case "rating.user":
             film.rating =
@@ -52,7 +53,7 @@ extension PhotoReport {
             let longitude = degrees(numbers[1], digits: 3),
             var position = PhotoMetadata.Position(latitude: latitude, longitude: longitude)
         else { return nil }
-        if numbers.count > 2 { position.altitude = Double(numbers[2]) }
+        if numbers.count > 2 { position.altitude = Double(numbers[2]).flatMap { $0.isFinite ? $0 : nil } }
         return position
     }
 }

@@ -26,6 +26,7 @@ extension SourceReader where Source: ~Copyable {
         var walk = JPEGWalk()
         defer { (report.width, report.height) = (walk.width, walk.height) }
         try walkJPEG(from: 0, &walk, fields: &report)
+        if stopsAtPixels { return .weak(reason: "JPEG was read up to its pixels") }
         return try readTrailers(of: walk, into: &report.trailers)
     }
 
@@ -75,7 +76,9 @@ extension SourceReader where Source: ~Copyable {
                 }
             case 0xC4 where pixels != nil: try readHuffmanTables(from: position + 2, to: end, &walk)
             case 0xDA:
+                if !hasScan, !walk.resources.isEmpty { fields.record(ImageResources(walk.resources)) }
                 hasScan = true
+                if stopsAtPixels { return try readExtendedXMP(of: walk, into: &fields) }
                 if pixels != nil { zerosMayBePixels = try mayHoldZeros(scan: position + 2, walk) }
             case 0xE1, 0xE2, 0xED:
                 try readApplicationSegment(code, at: position + 2, length: length - 2, &walk, fields: &fields)
@@ -104,7 +107,6 @@ extension SourceReader where Source: ~Copyable {
             walk.resources.count + Int(length) < XMPProperties.longest
         {
             walk.resources += try bytes(at: place + 14, count: Int(length - 14))
-            fields.record(ImageResources(walk.resources))
         } else if code == 0xE2, name.begins(with: "MPF\0"), walk.multiPicture == nil {
             walk.multiPicture = (place + 4, length - 4)
         }

@@ -92,9 +92,13 @@ extension SourceReader where Source: ~Copyable {
     private mutating func readPNGText(
         _ type: FourCC, at place: UInt64, length: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {
-        let content = try bytes(at: place, count: Int(min(length, UInt64(XMPProperties.longest))))
-        let keyword = content.prefix(80).prefix { $0 != 0 }
-        guard keyword.count < 80, !keyword.isEmpty else { return }
+        let keyword = try bytes(at: place, count: Int(min(length, 80))).prefix { $0 != 0 }
+        let name = String(decoding: keyword, as: UTF8.self)
+        guard keyword.count < 80,
+            ["creation time", "xml:com.adobe.xmp", "title", "description", "comment", "author", "copyright"]
+                .contains(name.lowercased()) || name.hasPrefix("Raw profile type ")
+        else { return }
+        let content = try metadataBytes(at: place, count: length)
         var text = content.dropFirst(keyword.count + 1)
         var isCompressed = type == "zTXt"
         if type == "zTXt" { _ = text.popFirst() }
@@ -104,14 +108,16 @@ extension SourceReader where Source: ~Copyable {
             isCompressed = flag == 1
             for _ in 0..<2 { text = text.drop { $0 != 0 }.dropFirst() }
         }
-        guard let value = isCompressed ? inflated(Array(text), limit: XMPProperties.longest) : Array(text) else {
-            return
-        }
-        record(value, of: String(decoding: keyword, as: UTF8.self), isUTF8: type == "iTXt", into: &report)
+        guard
+            let value = isCompressed
+                ? inflated(Array(text), limit: min(XMPProperties.longest, metadataLeft)) : Array(text)
+        else { return }
+        if isCompressed { _ = spendMetadata(UInt64(value.count)) }
+        record(value, of: name, isUTF8: type == "iTXt", into: &report)
     }
 
     private func record(_ value: [UInt8], of keyword: String, isUTF8: Bool, into report: inout PhotoReport) {
-        let text = isUTF8 ? String(decoding: value, as: UTF8.self) : latin1(value)
+        var text: String { isUTF8 ? String(decoding: value, as: UTF8.self) : latin1(value) }
         switch keyword.lowercased() {
         case "creation time": report.record(RecordedDate(provenance: .pngText, bytes: value))
         case "xml:com.adobe.xmp":

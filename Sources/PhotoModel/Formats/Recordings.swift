@@ -52,6 +52,7 @@ extension SourceReader where Source: ~Copyable {
             case "avih" where report.width == nil:
                 report.width = try unsigned(at: content + 32, width: 4, littleEndian: true).map { UInt32($0) }
                 report.height = try unsigned(at: content + 36, width: 4, littleEndian: true).map { UInt32($0) }
+            case "indx": try checkAVIIndex(at: content, length: length)
             case "IDIT", "ICRD":
                 report.recordAVIDate(try bytes(at: content, count: Int(min(length, 64))))
             case "_PMX": report.record(try xmpPacket(at: content, length: length))
@@ -62,6 +63,26 @@ extension SourceReader where Source: ~Copyable {
         return hasFrames
     }
 
+    /// Checks that all parts of an OpenDML super index are there: those of later RIFFs show that one is missing.
+    private mutating func checkAVIIndex(at place: UInt64, length: UInt64) throws(WalkStop) {
+        guard try unsigned(at: place, width: 2, littleEndian: true) == 4, try unsigned(at: place + 3, width: 1) == 0,
+            let count = try unsigned(at: place + 4, width: 4, littleEndian: true)
+        else { return }
+        for index in 0..<min(count, 4_096) where 24 + (index + 1) * 16 <= length {
+            guard let offset = try unsigned(at: place + 24 + index * 16, width: 8, littleEndian: true),
+                let bytes = try unsigned(at: place + 32 + index * 16, width: 4, littleEndian: true)
+            else { return }
+            let (end, overflow) = offset.addingReportingOverflow(bytes)
+            if overflow || end > size {
+                throw .found(
+                    .cutShort(
+                        reason:
+                            "AVI is cut short: a part of its index lies at byte \(grouped(offset)), the file ends at "
+                            + grouped(size)))
+            }
+        }
+    }
+
     // MARK: - MPEG transport streams
 
     /// Reads a transport stream of packets of 188 bytes, or of 192 with a time before each, as AVCHD has it. It has no
@@ -70,9 +91,11 @@ extension SourceReader where Source: ~Copyable {
         let first: UInt64 = step - 188
         let count = size / step
         for index in [0, 1, 2, 3, count / 2, count - 1] where index < count {
-            guard try unsigned(at: first + index * step, width: 1) == 0x47 else {
-                return .notAPhoto(reason: "its packets are no transport stream")
+            if try unsigned(at: first + index * step, width: 1) == 0x47 { continue }
+            if try bytes(at: index * step, count: Int(step)).allSatisfy({ $0 == 0 }) {
+                return .cutShort(reason: "transport stream has zeros at byte \(grouped(index * step)): not written yet")
             }
+            return .notAPhoto(reason: "its packets are no transport stream")
         }
         try readRecordingDate(step: step, into: &report)
         guard size % step == 0 else {
@@ -117,10 +140,16 @@ extension SourceReader where Source: ~Copyable {
         guard segment.identifier == 0x1853_8067 else {
             return .malformed(reason: "Matroska has no segment after its header")
         }
+        guard try isMatroska(from: header.body, to: header.end ?? 0) else {
+            return .notAPhoto(reason: "EBML of another kind than Matroska")
+        }
+        var hasCluster = false
         var position = segment.body
         let end = min(segment.end ?? size, size)
         for _ in 0..<64 where position < end {
-            guard let part = try element(at: position), let next = part.end else { break }
+            guard let part = try element(at: position) else { break }
+            if part.identifier == 0x1F43_B675 { hasCluster = true }
+            guard let next = part.end else { break }
             switch part.identifier {
             case 0x1549_A966: try readMatroskaInfo(from: part.body, to: next, into: &report)
             case 0x1654_AE6B: try readMatroskaTracks(from: part.body, to: next, depth: 0, into: &report)
@@ -128,10 +157,26 @@ extension SourceReader where Source: ~Copyable {
             }
             position = next
         }
+        guard hasCluster else { return .cutShort(reason: "Matroska has no frames in its \(byteCount(size))") }
+        guard report.width != nil else { return .notAPhoto(reason: "sound without a picture") }
         guard let stated = segment.end else {
             return .lacking(reason: "Matroska's segment states no length: nothing marks its end")
         }
         return try judgeEnd(stated, "Matroska's clusters", trailers: &report.trailers)
+    }
+
+    /// Whether an EBML header names the document type of Matroska or WebM.
+    private mutating func isMatroska(from start: UInt64, to end: UInt64) throws(WalkStop) -> Bool {
+        var position = start
+        for _ in 0..<16 where position < end {
+            guard let part = try element(at: position), let next = part.end, next <= end else { return false }
+            if part.identifier == 0x4282 {
+                let type = try bytes(at: part.body, count: Int(min(next - part.body, 16)))
+                return type.begins(with: "matroska") || type.begins(with: "webm")
+            }
+            position = next
+        }
+        return false
     }
 
     private struct Element {

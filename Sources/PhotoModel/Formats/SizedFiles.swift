@@ -11,7 +11,10 @@ extension SourceReader where Source: ~Copyable {
             return .cutShort(reason: "\(what) end at byte \(grouped(end)), the file at \(grouped(size))")
         }
         if end == size { return .whole(evidence: "\(what) end exactly at the end of the file") }
-        return try judgeRest(from: end, "\(what) end at byte \(grouped(end))", trailers: &trailers)
+        let rest = try judgeRest(from: end, "\(what) end at byte \(grouped(end))", trailers: &trailers)
+        // Zeros may be space for parts that are not written yet.
+        if case .weak(let reason) = rest { return .lacking(reason: reason) }
+        return rest
     }
 
     // MARK: - Photoshop
@@ -23,7 +26,9 @@ extension SourceReader where Source: ~Copyable {
             let height = try unsigned(at: 14, width: 4), let width = try unsigned(at: 18, width: 4),
             let depth = try unsigned(at: 22, width: 2), let colours = try unsigned(at: 26, width: 4)
         else { return cutShort }
-        guard (1...56).contains(channels), [1, 8, 16, 32].contains(depth), max(width, height) <= 300_000 else {
+        guard (1...56).contains(channels), [1, 8, 16, 32].contains(depth), width > 0, height > 0,
+            max(width, height) <= 300_000
+        else {
             return .malformed(
                 reason: "PSD has \(channels) channels of \(width) × \(height) pixels with \(depth) bits")
         }
@@ -58,10 +63,11 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Reads EXIF, XMP and IPTC of the image resources.
+    /// Reads IPTC, EXIF and XMP of the image resources.
     private mutating func readPSDResources(
         from start: UInt64, length: UInt64, into report: inout PhotoReport
     ) throws(WalkStop) {
+        report.record(ImageResources(try metadataBytes(at: start, count: length)))
         let end = start + length
         var position = start
         for _ in 0..<10_000 where position + 12 <= end {
@@ -75,9 +81,6 @@ extension SourceReader where Source: ~Copyable {
             switch identifier {
             case 0x0422: try readExif(at: head + 4, length: length, into: &report)
             case 0x0424: report.record(try xmpPacket(at: head + 4, length: length))
-            case 0x0404:
-                report.record(
-                    try bytes(at: head + 4, count: Int(min(length, UInt64(XMPProperties.longest)))), digest: nil)
             default: break
             }
             position = head + 4 + length + length % 2
@@ -123,15 +126,17 @@ extension SourceReader where Source: ~Copyable {
     mutating func readCRW(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         let cutShort = Completeness.cutShort(
             reason: "CRW is cut short: \(byteCount(size)), and no directory ends with them")
+        var left = 1_024
         guard let start = try unsigned(at: 2, width: 4, littleEndian: true), start >= 14, start < size,
-            let end = try readHeap(from: start, to: size, depth: 0, into: &report)
+            let end = try readHeap(from: start, to: size, depth: 0, left: &left, into: &report)
         else { return cutShort }
         return end == size - 4 ? .whole(evidence: "CRW ends with the directory of its heap") : cutShort
     }
 
-    /// Reads a heap's directory; returns its end, nil if there is none.
+    /// Reads a heap's directory; returns its end, nil if there is none. `left` bounds the entries of all heaps, which may
+    /// contain each other.
     private mutating func readHeap(
-        from start: UInt64, to end: UInt64, depth: Int, into report: inout PhotoReport
+        from start: UInt64, to end: UInt64, depth: Int, left: inout Int, into report: inout PhotoReport
     ) throws(WalkStop) -> UInt64? {
         guard end - start >= 6, let offset = try unsigned(at: end - 4, width: 4, littleEndian: true),
             offset < end - start - 4,
@@ -141,6 +146,8 @@ extension SourceReader where Source: ~Copyable {
         guard directory + count * 10 <= end - 4 else { return nil }
         for index in 0..<min(count, 512) {
             let entry = directory + index * 10
+            left -= 1
+            if left < 0 { break }
             guard let tag = try unsigned(at: entry, width: 2, littleEndian: true),
                 let length = try unsigned(at: entry + 2, width: 4, littleEndian: true),
                 let place = try unsigned(at: entry + 6, width: 4, littleEndian: true)
@@ -167,7 +174,10 @@ extension SourceReader where Source: ~Copyable {
                 default: break
                 }
             case _ where tag & 0x3800 == 0x2800 || tag & 0x3800 == 0x3000:
-                if depth < 4 { _ = try readHeap(from: value, to: value + length, depth: depth + 1, into: &report) }
+                if depth < 4, length < end - start {
+                    _ = try readHeap(
+                        from: value, to: value + length, depth: depth + 1, left: &left, into: &report)
+                }
             default: break
             }
         }
@@ -178,8 +188,12 @@ extension SourceReader where Source: ~Copyable {
     mutating func readX3F(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         let cutShort = Completeness.cutShort(
             reason: "X3F is cut short: \(byteCount(size)), and no directory ends with them")
-        report.width = try unsigned(at: 28, width: 4, littleEndian: true).map { UInt32($0) }
-        report.height = try unsigned(at: 32, width: 4, littleEndian: true).map { UInt32($0) }
+        // From version 4 on the header has other fields there.
+        if let version = try unsigned(at: 4, width: 4, littleEndian: true), version < 0x0004_0000 {
+            report.width = try unsigned(at: 28, width: 4, littleEndian: true).map { UInt32($0) }
+            report.height = try unsigned(at: 32, width: 4, littleEndian: true).map { UInt32($0) }
+        }
+        var hasPreview = false
         guard size > 40, let directory = try unsigned(at: size - 4, width: 4, littleEndian: true), directory < size - 4,
             try bytes(at: directory, count: 4).begins(with: "SECd"),
             let count = try unsigned(at: directory + 8, width: 4, littleEndian: true),
@@ -193,7 +207,10 @@ extension SourceReader where Source: ~Copyable {
             let type = try bytes(at: entry + 8, count: 4)
             if type.begins(with: "PROP") {
                 try readX3FProperties(at: place, length: length, into: &report)
-            } else if type.begins(with: "IMA"), try unsigned(at: place + 12, width: 4, littleEndian: true) == 0x12 {
+            } else if !hasPreview, type.begins(with: "IMA"),
+                try unsigned(at: place + 12, width: 4, littleEndian: true) == 0x12
+            {
+                hasPreview = true
                 // A preview as JPEG, with EXIF. A damaged one does not make the file damaged.
                 var walk = JPEGWalk()
                 do { try walkJPEG(from: place + 28, &walk, fields: &report) } catch {

@@ -151,7 +151,7 @@ extension SourceReader where Source: ~Copyable {
         for tag: UInt16 in [0x8649, 0x83BB] {
             guard let entry = directory.entry(tag), let place = block.place(entry.valueOffset, count: entry.byteCount)
             else { continue }
-            let content = try bytes(at: place, count: Int(min(entry.byteCount, UInt64(XMPProperties.longest))))
+            let content = try metadataBytes(at: place, count: entry.byteCount)
             if tag == 0x8649 {
                 resources = ImageResources(content)
                 report.record(resources)

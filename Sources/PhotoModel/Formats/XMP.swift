@@ -29,7 +29,7 @@ extension SourceReader where Source: ~Copyable {
     /// Reads an XMP packet, at most ``XMPProperties/longest`` bytes of it.
     mutating func xmpPacket(at offset: UInt64, length: UInt64) throws(WalkStop) -> XMPProperties {
         var xmp = XMPProperties()
-        xmp.add(try bytes(at: offset, count: Int(min(length, UInt64(XMPProperties.longest)))))
+        xmp.add(try metadataBytes(at: offset, count: length))
         return xmp
     }
 

@@ -18,8 +18,8 @@ package struct MetadataDecision: Codable, Hashable, Sendable {
         // A sidecar was written after the photo, by a program that may not change photos.
         let text: [MetadataSource] =
             iptcIsNewer == true
-            ? [.sidecar, .exif, .iptc, .xmp, .windows, .film, .png, .takeout]
-            : [.sidecar, .exif, .xmp, .iptc, .windows, .film, .png, .takeout]
+            ? [.sidecar, .exif, .iptc, .xmp, .windows, .film, .png, .takeout, .comment]
+            : [.sidecar, .exif, .xmp, .iptc, .windows, .film, .png, .takeout, .comment]
         let rule =
             switch iptcIsNewer {
             case true?: "IPTC was changed after XMP: the stored digest is of another IPTC"
@@ -28,7 +28,7 @@ package struct MetadataDecision: Codable, Hashable, Sendable {
             }
         func choose<Value: Equatable>(
             _ property: String, _ path: WritableKeyPath<PhotoMetadata, Value>, _ order: [MetadataSource],
-            unless isEmpty: (Value) -> Bool
+            unless isEmpty: (Value) -> Bool, agree: (Value, Value) -> Bool = { $0 == $1 }
         ) {
             var winner: (source: MetadataSource, value: Value)?
             for source in order {
@@ -39,7 +39,7 @@ package struct MetadataDecision: Codable, Hashable, Sendable {
                     sources[property] = source
                     continue
                 }
-                if winner.value != value {
+                if !agree(winner.value, value) {
                     let pair: Set<MetadataSource> = [winner.source, source]
                     let why =
                         pair == [.iptc, .xmp] ? rule : "\(winner.source.name) goes before \(source.name)"
@@ -51,26 +51,40 @@ package struct MetadataDecision: Codable, Hashable, Sendable {
         func choose<Value>(
             _ property: String, _ path: WritableKeyPath<PhotoMetadata, Value?>, _ order: [MetadataSource]
         )
-        where Value: Equatable { choose(property, path, order) { $0 == nil } }
+        where Value: Equatable { choose(property, path, order, unless: { $0 == nil }) }
+        // IPTC cuts texts at 32 to 2,000 bytes.
+        func chooseText(_ property: String, _ path: WritableKeyPath<PhotoMetadata, String?>) {
+            choose(property, path, text, unless: { $0 == nil }) { one, other in
+                guard let one, let other else { return true }
+                let (short, long) = one.count < other.count ? (one, other) : (other, one)
+                return one == other || short.utf8.count >= 30 && long.hasPrefix(short)
+            }
+        }
 
         // EXIF has none of these: its order says nothing.
-        choose("title", \.title, text)
-        choose("headline", \.headline, text)
-        choose("caption", \.caption, text)
-        choose("keywords", \.keywords, text, unless: \.isEmpty)
+        chooseText("title", \.title)
+        chooseText("headline", \.headline)
+        chooseText("caption", \.caption)
+        choose("keywords", \.keywords, text, unless: \.isEmpty) { Set($0) == Set($1) }
         choose("hierarchical keywords", \.hierarchies, text, unless: \.isEmpty)
         choose("people", \.people, text, unless: \.isEmpty)
-        choose("rating", \.rating, [.sidecar, .xmp, .windows, .film, .takeout])
+        // Cameras write 0 for none.
+        choose("rating", \.rating, [.sidecar, .xmp, .windows, .film, .takeout], unless: { $0 == nil || $0 == 0 })
         choose("label", \.label, text)
-        choose("position", \.position, [.sidecar, .exif, .xmp, .film, .takeout])
-        choose("location", \.place.location, text)
-        choose("city", \.place.city, text)
-        choose("region", \.place.region, text)
-        choose("country", \.place.country, text)
+        // The same place, with other digits.
+        choose("position", \.position, [.sidecar, .exif, .xmp, .film, .takeout], unless: { $0 == nil }) { one, other in
+            guard let one, let other else { return true }
+            return abs(one.latitude - other.latitude) < 1e-4 && abs(one.longitude - other.longitude) < 1e-4
+        }
+        chooseText("location", \.place.location)
+        chooseText("city", \.place.city)
+        chooseText("region", \.place.region)
+        chooseText("country", \.place.country)
         choose("country code", \.place.countryCode, text)
         choose("creator", \.creators, text, unless: \.isEmpty)
-        choose("copyright", \.copyright, text)
+        chooseText("copyright", \.copyright)
         choose("lens", \.lens, [.exif, .xmp, .film])
-        choose("exposure", \.exposure, [.exif, .xmp]) { $0 == PhotoMetadata.Exposure() }
+        // XMP repeats a part of it.
+        choose("exposure", \.exposure, [.exif, .xmp], unless: { $0 == PhotoMetadata.Exposure() }) { _, _ in true }
     }
 }

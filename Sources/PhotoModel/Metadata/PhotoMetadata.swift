@@ -5,6 +5,8 @@ package enum MetadataSource: String, CaseIterable, Codable, Hashable, Sendable {
     case exif, iptc, xmp
     /// Windows' own fields in EXIF: XPTitle and its like.
     case windows
+    /// EXIF's UserComment, in which programs store many things.
+    case comment
     /// Items of a film: QuickTime's keys, and user data.
     case film
     /// Texts of a PNG.
@@ -19,6 +21,7 @@ package enum MetadataSource: String, CaseIterable, Codable, Hashable, Sendable {
         case .iptc: "IPTC"
         case .xmp: "XMP"
         case .windows: "Windows' EXIF fields"
+        case .comment: "EXIF UserComment"
         case .film: "film's metadata"
         case .png: "PNG text"
         case .sidecar: "XMP sidecar"

@@ -24,6 +24,8 @@ struct XMLReader {
     struct Failure: Error {}
 
     static let deepest = 48
+    /// In scope; they are searched one by one.
+    static let mostNamespaces = 64
     /// Bytes of one text or attribute; the rest is dropped. Depth maps and thumbnails are stored as texts of megabytes.
     static let longestText = 32 * 1024
 
@@ -107,7 +109,7 @@ struct XMLReader {
                 attributes.append((attribute, value))
             }
         }
-        guard namespaces.count <= 512 else { throw Failure() }
+        guard namespaces.count <= Self.mostNamespaces else { throw Failure() }
         return .start(
             resolve(name, isAttribute: false),
             attributes.map { Attribute(name: resolve($0.name, isAttribute: true), value: $0.value) })

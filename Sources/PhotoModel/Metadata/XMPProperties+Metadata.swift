@@ -16,7 +16,7 @@ extension XMPProperties {
         func text(_ namespace: XMPNamespace, _ name: String) -> String? { keptText(self[namespace, name]?.plain) }
         metadata.title = text(.dublinCore, "title")
         metadata.headline = text(.photoshop, "Headline")
-        metadata.caption = text(.dublinCore, "description") ?? text(.exif, "UserComment")
+        metadata.caption = text(.dublinCore, "description")
         metadata.keywords = keptTexts(self[.dublinCore, "subject"]?.texts ?? [])
         metadata.hierarchies = hierarchies
         metadata.people = people
@@ -59,11 +59,12 @@ extension XMPProperties {
             (self[.microsoft, "LastKeywordXMP"], "/"),
         ]
         var seen: Set<[String]> = []
-        return lists.flatMap { list in
+        let paths = lists.flatMap { list in
             keptTexts(list.value?.texts ?? []).map { path in
-                path.split(separator: list.divider).compactMap { keptText(String($0)) }
+                path.split(separator: list.divider).prefix(16).compactMap { keptText(String($0)) }
             }
         }.filter { $0.count > 1 && seen.insert($0).inserted }
+        return Array(paths.prefix(1_000))
     }
 
     /// The names of regions that are faces, by MWG and by Microsoft, and IPTC's list of who is shown.

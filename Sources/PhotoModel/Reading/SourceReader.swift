@@ -12,6 +12,11 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
     private(set) var bytesRead: UInt64 = 0
     /// The ranges of pixels, if requested.
     var pixels: PixelMap?
+    /// Whether only metadata is wanted: a JPEG is then read up to its pixels.
+    let stopsAtPixels: Bool
+    /// Bytes of texts, packets and profiles that may still be read. A hostile file has any number of them, at one place or
+    /// compressed.
+    private(set) var metadataLeft = 4 << 20
 
     /// The size of a small read: enough for the headers that usually follow, small compared with a photo.
     private static var usualWindow: Int { 16 * 1024 }
@@ -19,14 +24,27 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
     /// maps each block anew (`HeapMemory.keepSmall`), since each page of such a block costs a fault.
     private static var scanWindow: Int { 64 * 1024 }
 
-    init(_ source: consuming Source, locatingPixels: Bool = false) {
+    init(_ source: consuming Source, locatingPixels: Bool = false, stopsAtPixels: Bool = false) {
         size = source.size
+        self.stopsAtPixels = stopsAtPixels
         pixels = locatingPixels ? PixelMap() : nil
         self.source = source
     }
 
     /// Returns the source to its owner.
     consuming func release() -> Source { source }
+
+    /// Takes at most `count` bytes from the budget of metadata; returns how many.
+    mutating func spendMetadata(_ count: UInt64) -> Int {
+        let granted = Int(min(count, UInt64(metadataLeft), 1 << 20))
+        metadataLeft -= granted
+        return granted
+    }
+
+    /// At most `count` bytes of a block of metadata, within the file's budget.
+    mutating func metadataBytes(at offset: UInt64, count: UInt64) throws(WalkStop) -> [UInt8] {
+        try bytes(at: offset, count: spendMetadata(count))
+    }
 
     /// At most `count` bytes from `offset`; fewer at the end of the source.
     mutating func bytes(at offset: UInt64, count: Int) throws(WalkStop) -> [UInt8] {
