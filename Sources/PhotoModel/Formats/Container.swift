@@ -56,8 +56,8 @@ enum Container: Equatable {
         let signatures: [[UInt8]] =
             [
                 [0xFF, 0xD8, 0xFF], pngSignature, Array("GIF8".utf8), Array("FUJIFILMCCD-RAW ".utf8),
-                Array("8BPS".utf8),
-                Array("FOVb".utf8), [0x1A, 0x45, 0xDF, 0xA3], [0xFF, 0x4F, 0xFF, 0x51],
+                // Not those that begin with a letter or digit: they would make a text of one character wait.
+                [0x1A, 0x45, 0xDF, 0xA3], [0xFF, 0x4F, 0xFF, 0x51],
             ] + tiffSignatures
         if signatures.contains(where: { $0.starts(with: header) }) { return true }
         if header.begins(with: "RIFF") || Array("RIFF".utf8).starts(with: header) { return header.count < 12 }
