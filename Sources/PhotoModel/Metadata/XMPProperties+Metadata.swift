@@ -5,9 +5,6 @@ extension XMPProperties {
             .compactMap { $0.flatMap { keptText($0.plain, longest: 64) } }
     }
 
-    /// Whether a motion photo's film follows the picture.
-    var promisesFilm: Bool { ["MotionPhoto", "MicroVideo"].contains { self[.camera, $0]?.plain == "1" } }
-
     /// The identifier of the extended XMP that belongs to this packet. XMP Specification, part 3, 1.1.3.1.
     var extendedIdentifier: String? { self[.xmpNote, "HasExtendedXMP"]?.plain }
 

@@ -22,12 +22,16 @@ struct XMPProperties: Equatable {
     private static let most = 4_096
 
     private(set) var values: [XMLReader.Name: XMPValue] = [:]
+    /// Whether a motion photo's film follows the picture. Found in the text, also of a packet that is no XML: a picture
+    /// whose film is missing must not count as whole.
+    private(set) var promisesFilm = false
 
     init() {}
 
     /// Adds the properties of a packet, in place of those of the same name. Of a packet that is damaged, those before the
     /// damage are kept.
     mutating func add(_ packet: [UInt8]) {
+        if Self.promisesFilm(packet) { promisesFilm = true }
         var reader = XMLReader(packet)
         while let event = try? reader.next() {
             guard case .start(let name, _) = event, name == Self.name("RDF") else { continue }
@@ -35,6 +39,19 @@ struct XMPProperties: Equatable {
                 do throws(XMLReader.Failure) { try Self.readNode(attributes, &reader, into: &values) } catch { return }
             }
         }
+    }
+
+    /// Whether `MotionPhoto` or `MicroVideo` is 1, as an attribute or as an element.
+    private static func promisesFilm(_ packet: [UInt8]) -> Bool {
+        let names = [Array("MotionPhoto".utf8), Array("MicroVideo".utf8)]
+        for start in packet.indices where packet[start] == UInt8(ascii: "M") {
+            guard let name = names.first(where: { packet[start...].starts(with: $0) }) else { continue }
+            var rest = packet[(start + name.count)...].prefix(32).filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }[...]
+            let opening = rest.popFirst()
+            if opening == UInt8(ascii: ">"), rest.begins(with: "1<") { return true }
+            if opening == UInt8(ascii: "="), rest.begins(with: "\"1\"") || rest.begins(with: "'1'") { return true }
+        }
+        return false
     }
 
     /// The property `name` of one of the namespaces below.
@@ -128,7 +145,7 @@ struct XMPProperties: Equatable {
 
 /// The namespaces that are read, by the identifiers that programs have written.
 enum XMPNamespace {
-    case acdsee, apple, auxiliary, camera, core, digiKam, dublinCore, exif, exifEX, iptcExtension, lightroom, microsoft
+    case acdsee, apple, auxiliary, core, digiKam, dublinCore, exif, exifEX, iptcExtension, lightroom, microsoft
     case microsoftRegions, people, photoshop, regions, tiff, xmp, xmpNote
 
     var uris: [String] {
@@ -136,7 +153,6 @@ enum XMPNamespace {
         case .acdsee: ["http://ns.acdsee.com/iptc/1.0/"]
         case .apple: ["http://ns.apple.com/faceinfo/1.0/"]
         case .auxiliary: ["http://ns.adobe.com/exif/1.0/aux/"]
-        case .camera: ["http://ns.google.com/photos/1.0/camera/"]
         case .core: ["http://iptc.org/std/Iptc4xmpCore/1.0/xmlns/"]
         case .digiKam: ["http://www.digikam.org/ns/1.0/"]
         case .dublinCore: ["http://purl.org/dc/elements/1.1/"]
