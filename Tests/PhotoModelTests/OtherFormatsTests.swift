@@ -254,6 +254,27 @@ struct OtherFormatsTests {
         #expect(try PhotoReader.read(&source, name: "a.mts").completeness.code == "cut-short")
     }
 
+    @Test("The accuracy of a film's position is read before and after it")
+    func accuracy() throws {
+        let names = ["location.accuracy.horizontal", "location.ISO6709"].map { "com.apple.quicktime.\($0)" }
+        let keys = names.map { Sample.box("mdta", Sample.text($0)) }.joined()
+        func item(_ number: Int, _ value: String) -> [UInt8] {
+            let data = Sample.box("data", Sample.big(1) + Sample.big(0) + Sample.text(value))
+            return Sample.big(data.count + 8) + Sample.big(number) + data
+        }
+        let items = [item(1, "4.5"), item(2, "+54.3200+010.1340+010.000/")]
+        for list in [items, items.reversed()] {
+            let meta = Sample.box(
+                "meta",
+                Sample.box("keys", Sample.big(0) + Sample.big(2) + keys) + Sample.box("ilst", Array(list.joined())))
+            let file =
+                Sample.box("ftyp", Sample.text("qt  \0\0\0\0qt  ")) + Sample.box("moov", meta) + Sample.box("mdat", [1])
+            var source = MemoryByteSource(file)
+            let position = try #require(try PhotoReader.read(&source, name: "a.mov").metadata[.film]?.position)
+            #expect(position.accuracy == 4.5 && position.altitude == 10)
+        }
+    }
+
     @Test("A recording that was not finished has no length")
     func unfinished() throws {
         var bytes = Sample.avi

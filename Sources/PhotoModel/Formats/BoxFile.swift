@@ -24,7 +24,7 @@ extension SourceReader where Source: ~Copyable {
         switch boxFormat(brands) {
         case .format(let format):
             report.format = format
-            file = try walkBoxes(format.name)
+            file = try boxFile(format.name)
         case .refused(let reason): return .notAPhoto(reason: reason)
         }
         // The major brand may be a codec's; a compatible one shows that it is an image.
@@ -64,41 +64,22 @@ extension SourceReader where Source: ~Copyable {
     }
 
     /// Reads the top level up to the end of the file; throws if a box is cut short.
-    private mutating func walkBoxes(_ name: String) throws(WalkStop) -> BoxFile {
+    private mutating func boxFile(_ name: String) throws(WalkStop) -> BoxFile {
         var file = BoxFile()
-        var position: UInt64 = 0
-        for _ in 0..<200_000 where position < size {
-            switch try box(at: position, before: size) {
-            case .tooLong(let type, let end):
-                throw .found(
-                    .cutShort(
-                        reason: "\(name) is cut short: its \(type.text) box ends at byte \(grouped(end)), the file at "
-                            + grouped(size)))
-            case .fragment:
-                // Shorter than a header: QuickTime allows a few zero bytes as a terminator.
-                guard try offsetOfNonzero(from: position, before: size) == size else {
-                    throw .found(
-                        .cutShort(reason: "\(name) is cut short in a box header, at byte \(grouped(position))"))
-                }
-                return file
-            case .none: return file
-            case .box(let box):
-                switch box.type {
-                case "meta": file.meta = file.meta ?? box
-                case "moov": file.movie = file.movie ?? box
-                case "uuid" where file.xmp == nil && box.end - box.body >= 16:
-                    if try bytes(at: box.body, count: 16) == xmpIdentifier { file.xmp = box }
-                case "mini": file.hasMinimised = true
-                case "mpvd": file.hasFilm = true
-                case "mdat": file.hasMediaData = true
-                case "moof": file.hasFragments = true
-                case "mfra": file.hasFragmentIndex = true
-                default: break
-                }
-                if box.isOpen { file.open = box }
-                position = box.end
-                file.end = position
+        file.end = try walkBoxes(name) { box, reader throws(WalkStop) in
+            switch box.type {
+            case "meta": file.meta = file.meta ?? box
+            case "moov": file.movie = file.movie ?? box
+            case "uuid" where file.xmp == nil && box.end - box.body >= 16:
+                if try reader.bytes(at: box.body, count: 16) == xmpIdentifier { file.xmp = box }
+            case "mini": file.hasMinimised = true
+            case "mpvd": file.hasFilm = true
+            case "mdat": file.hasMediaData = true
+            case "moof": file.hasFragments = true
+            case "mfra": file.hasFragmentIndex = true
+            default: break
             }
+            if box.isOpen { file.open = box }
         }
         return file
     }

@@ -60,4 +60,33 @@ extension SourceReader where Source: ~Copyable {
         let start = parent.body + min(skipping, parent.end - parent.body)
         return try boxes(from: start, to: parent.end).first { $0.type == type }
     }
+
+    /// Calls `visit` with each box of the file, up to the first bytes that are not a box; returns the end of the last one.
+    /// Throws if a box is cut short; `name` is the format's.
+    mutating func walkBoxes(
+        _ name: String, _ visit: (Box, inout Self) throws(WalkStop) -> Void
+    ) throws(WalkStop) -> UInt64 {
+        var position: UInt64 = 0
+        for _ in 0..<200_000 where position < size {
+            switch try box(at: position, before: size) {
+            case .box(let box):
+                try visit(box, &self)
+                position = box.end
+            case .tooLong(let type, let end):
+                throw .found(
+                    .cutShort(
+                        reason: "\(name) is cut short: its \(type.text) box ends at byte \(grouped(end)), the file at "
+                            + grouped(size)))
+            case .fragment:
+                // Shorter than a header: QuickTime allows a few zero bytes as a terminator.
+                guard try offsetOfNonzero(from: position, before: size) == size else {
+                    throw .found(
+                        .cutShort(reason: "\(name) is cut short in a box header, at byte \(grouped(position))"))
+                }
+                return position
+            case .none: return position
+            }
+        }
+        return position
+    }
 }

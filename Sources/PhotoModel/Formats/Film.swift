@@ -133,16 +133,24 @@ extension SourceReader where Source: ~Copyable {
             names.append(try bytes(at: key.body, count: Int(min(key.end - key.body, 64))))
         }
         // The items' types are numbers, not text, so the check of boxes does not apply.
+        var values: [(name: [UInt8], value: [UInt8])] = []
         var position = list.body
         for _ in 0..<1_024 where list.end - position >= 8 {
             guard let length = try unsigned(at: position, width: 4), let key = try unsigned(at: position + 4, width: 4),
                 length >= 8, length <= list.end - position
-            else { return }
+            else { break }
             if key >= 1, key <= UInt64(names.count), length >= 24 {
-                let value = try bytes(at: position + 24, count: Int(min(length - 24, 8_000)))
-                record(value, of: names[Int(key - 1)], into: &report)
+                values.append(
+                    (names[Int(key - 1)], try bytes(at: position + 24, count: Int(min(length - 24, 8_000)))))
             }
             position += length
+        }
+        // The position first: telephones put its accuracy before it.
+        let place = Array("com.apple.quicktime.location.ISO6709".utf8)
+        for isPlace in [true, false] {
+            for item in values where (item.name == place) == isPlace {
+                record(item.value, of: item.name, into: &report)
+            }
         }
     }
 

@@ -8,7 +8,7 @@ extension SourceReader where Source: ~Copyable {
             return try judgeJP2(endingAt: size, report: &report)
         }
         var codestream: Box?
-        let end = try walkSignedBoxes("JP2") { box, reader throws(WalkStop) in
+        let end = try walkBoxes("JP2") { box, reader throws(WalkStop) in
             switch box.type {
             case "jp2h":
                 if let header = try reader.child("ihdr", of: box) {
@@ -29,7 +29,7 @@ extension SourceReader where Source: ~Copyable {
         guard let codestream else { return .cutShort(reason: "JP2 has no codestream in its \(byteCount(size))") }
         let completeness = try judgeJP2(endingAt: codestream.end, report: &report)
         guard case .whole = completeness, end < size else { return completeness }
-        return try judgeRest(from: end, "JP2's boxes end at byte \(grouped(end))", trailers: &report.trailers)
+        return try judgeEnd(end, "JP2's boxes", trailers: &report.trailers)
     }
 
     private mutating func judgeJP2(endingAt end: UInt64, report: inout PhotoReport) throws(WalkStop) -> Completeness {
@@ -57,7 +57,7 @@ extension SourceReader where Source: ~Copyable {
         var hasCodestream = false
         var lastPart: Bool?
         var isOpen = false
-        let end = try walkSignedBoxes("JXL") { box, reader throws(WalkStop) in
+        let end = try walkBoxes("JXL") { box, reader throws(WalkStop) in
             if box.isOpen { isOpen = true }
             switch box.type {
             case "jxlc":
@@ -83,10 +83,7 @@ extension SourceReader where Source: ~Copyable {
             return .cutShort(reason: "JXL has no codestream in its \(byteCount(size))")
         }
         if isOpen { return .weak(reason: "JXL's last box runs to the end of the file, wherever that is") }
-        if end < size {
-            return try judgeRest(from: end, "JXL's boxes end at byte \(grouped(end))", trailers: &report.trailers)
-        }
-        return .whole(evidence: "JXL's boxes end exactly at the end of the file")
+        return try judgeEnd(end, "JXL's boxes", trailers: &report.trailers)
     }
 
     /// Reads the size header of a codestream: bits from the lowest up. ISO/IEC 18181-1, D.1.
@@ -110,32 +107,4 @@ extension SourceReader where Source: ~Copyable {
         let width = ratio == 0 ? length() : height * ratios[ratio - 1].0 / ratios[ratio - 1].1
         (report.width, report.height) = (UInt32(width), UInt32(height))
     }
-
-    /// Calls `visit` with each box from the file's start; returns the end of the last one. Throws if one is cut short.
-    private mutating func walkSignedBoxes(
-        _ name: String, _ visit: (Box, inout Self) throws(WalkStop) -> Void
-    ) throws(WalkStop) -> UInt64 {
-        var position: UInt64 = 0
-        for _ in 0..<200_000 where position < size {
-            switch try box(at: position, before: size) {
-            case .box(let box):
-                try visit(box, &self)
-                position = box.end
-            case .tooLong(let type, let end):
-                throw .found(
-                    .cutShort(
-                        reason: "\(name) is cut short: its \(type.text) box ends at byte \(grouped(end)), the file at "
-                            + grouped(size)))
-            case .fragment:
-                throw .found(.cutShort(reason: "\(name) is cut short in a box header, at byte \(grouped(position))"))
-            case .none: return position
-            }
-        }
-        return position
-    }
 }
-
-/// The box type `uuid` of XMP. XMP Specification, part 3, 1.2.7.
-let xmpIdentifier: [UInt8] = [
-    0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
-]

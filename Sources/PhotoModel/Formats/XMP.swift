@@ -40,3 +40,8 @@ extension SourceReader where Source: ~Copyable {
         try? reader.readExif(at: skip, length: UInt64(bytes.count) - skip, into: &report)
     }
 }
+
+/// The box type `uuid` of XMP. XMP Specification, part 3, 1.2.7.
+let xmpIdentifier: [UInt8] = [
+    0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
+]
