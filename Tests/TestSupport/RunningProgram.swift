@@ -10,6 +10,9 @@ public let waitLimit = 600.0
 /// The factor for deadlines of the tested code, for the same reason.
 public let slowness = 10.0
 
+/// The factor for memory of the tested code: Thread Sanitizer keeps bytes of its own for each, and reuses freed ones late.
+public let memoryFactor = getenv("TSAN_OPTIONS") == nil ? 1 : 10
+
 /// A program started by a test, to wait for its lines and its end and to send signals.
 ///
 /// Waiting always has a deadline, so that a silent program fails the test with all its output.
