@@ -102,6 +102,8 @@ extension WithSystemd {
                     "and it is filed", "a filed photo is taken back", "into returned", "and out of the library",
                     "the journal knows who asked", "the socket unit listens", "who asks starts the daemon",
                     "which took the socket over", "and leaves it there", "so that it is started again",
+                    "members of another group may operate it", "and list none of its files",
+                    "members of its own may then not",
                 ], in: try await box.run(script: "service-control.sh"))
         }
 

@@ -33,3 +33,15 @@ eventually "which took the socket over" photoinboxd systemctl is-active photoinb
 systemctl stop photoinboxd
 check "and leaves it there" photoinboxd.socket test -S /run/photoinbox/control
 check "so that it is started again" photoinboxd photoinbox resume card
+
+systemctl stop photoinboxd photoinboxd.socket
+groupadd --system photo-operators
+sed -i '1i operators = "photo-operators"' /etc/photoinbox/photoinbox.toml
+mkdir -p /run/systemd/system/photoinboxd.socket.d
+printf '[Socket]\nSocketGroup=photo-operators\n' >/run/systemd/system/photoinboxd.socket.d/operators.conf
+systemctl daemon-reload
+systemctl start photoinboxd.socket
+operator() { setpriv --reuid=65534 --regid=photo-operators --clear-groups "$@"; }
+check "members of another group may operate it" photoinboxd operator photoinbox pause card
+refuse "and list none of its files" photoinboxd operator ls /run/photoinbox
+refuse "members of its own may then not" photoinboxd member photoinbox resume card
