@@ -2,7 +2,7 @@ package import Glibc
 package import LinuxKernel
 import SystemMonitor
 
-/// Signals to a long run: SIGINT or SIGTERM to stop, SIGUSR1 to print the progress.
+/// Signals to a long run: SIGINT, SIGTERM or SIGHUP to stop, SIGUSR1 to print the progress.
 ///
 /// Signals are blocked and polled between steps (sigtimedwait(2)), so none interrupts a step.
 /// Used on the main thread only.
@@ -22,9 +22,13 @@ package final class Interruption {
     package init(of step: String = "photo", remark: String? = nil, announce: @escaping (String) -> Void) {
         self.remark = remark ?? "stopping after this \(step); press Ctrl-C again to stop now"
         self.announce = announce
-        ProcessSignals.block([.int, .term, .usr1])
+        // nohup(1) has it ignored.
+        var hangUp = sigaction()
+        sigaction(SIGHUP, nil, &hangUp)
+        let stopsAtHangUp = hangUp.__sigaction_handler.sa_handler == nil
+        ProcessSignals.block([.int, .term, .usr1] + (stopsAtHangUp ? [.hup] : []))
         sigemptyset(&signals)
-        for number in [SIGINT, SIGTERM, SIGUSR1] { sigaddset(&signals, number) }
+        for number in [SIGINT, SIGTERM, SIGUSR1] + (stopsAtHangUp ? [SIGHUP] : []) { sigaddset(&signals, number) }
     }
 
     /// Reads pending signals; returns whether to stop at once, after a second request.
@@ -43,7 +47,7 @@ package final class Interruption {
         var time = time
         switch sigtimedwait(&signals, nil, &time) {
         case SIGUSR1: isProgressRequested = true
-        case SIGINT, SIGTERM:
+        case SIGINT, SIGTERM, SIGHUP:
             if isStopRequested { return true }
             isStopRequested = true
             announce(remark)

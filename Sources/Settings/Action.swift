@@ -74,7 +74,7 @@ extension Action: CustomStringConvertible {
 
 /// Whether `name` can name an inbox, a timer, a descriptor or a hook: letters, digits, `-` and `_`, at most 64, since
 /// it becomes part of labels, metrics and commands.
-func isPlainName(_ name: String) -> Bool {
+package func isPlainName(_ name: String) -> Bool {
     let bytes = name.utf8
     return (1...64).contains(bytes.count) && bytes.first != UInt8(ascii: "-")
         && bytes.allSatisfy {

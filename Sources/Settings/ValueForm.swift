@@ -84,7 +84,7 @@ struct ValueForm<Value: Sendable>: Sendable {
 func tomlArray(_ texts: [String]) -> String { "[" + texts.joined(separator: ", ") + "]" }
 
 /// Returns `text` as a TOML basic string.
-func tomlString(_ text: String) -> String {
+package func tomlString(_ text: String) -> String {
     var out = "\""
     for scalar in text.unicodeScalars {
         switch scalar {

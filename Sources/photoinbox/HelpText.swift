@@ -42,8 +42,9 @@ struct HelpText {
           photoinbox import /media/ana/EOS      copy what is new on a card
           photoinbox undo 8841                  take a filed photo back out
           photoinbox watch ~/Downloads          print each finished file
+          sudo photoinbox setup                 set up inbox, library and service
 
-        These commands ask the daemon, or read the catalogue that it writes. Only watch needs neither.
+        These commands ask the daemon, or read the catalogue that it writes. Only watch and setup need neither.
 
         EXIT STATUS:
           0   done
@@ -67,6 +68,6 @@ struct HelpText {
         FILES:
           ~/.config/photoinbox/photoinbox.toml  your own configuration, used if it exists
           /etc/photoinbox/photoinbox.toml       the configuration of the service
-          .photo-inbox                          the state directory of "make run": --state .photo-inbox
+          .photo-inbox                          the state directory of "make run", found in the directory that it runs in
         """
 }

@@ -41,8 +41,8 @@ struct PhotoInbox: ParsableCommand {
         (
             "Maintain",
             [
-                VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self, MetricsCommand.self,
-                DumpCommand.self,
+                SetupCommand.self, VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self,
+                MetricsCommand.self, DumpCommand.self,
             ]
         ), ("Exchange", [ImportCSVCommand.self, ExportCSVCommand.self, ExportJSONCommand.self]),
     ]

@@ -6,7 +6,7 @@ import Testing
     private static let commands = [
         "status", "list", "watch", "explain", "show", "dump", "pause", "resume", "rescan", "retry", "release",
         "discard", "undo", "stats", "config", "tail", "log", "metrics", "reload", "search", "import-csv", "export-csv",
-        "export-json", "similar", "sheet", "top", "import", "fetch",
+        "export-json", "similar", "sheet", "top", "import", "fetch", "setup",
     ]
 
     @Test(arguments: commands) func shortHelpFitsAScreen(_ command: String) async throws {

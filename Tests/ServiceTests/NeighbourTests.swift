@@ -50,6 +50,7 @@ extension WithSystemd {
                     "commands find it without being told where", "and may operate it", "paused over a restart",
                     "nothing was taken", "resumed", "it is filed", "its hook runs in a unit of the user's",
                     "there is a server", "a photo is fetched", "by a unit of the user's", "and filed",
+                    "setup changes nothing but that it is enabled", "and tests it",
                     "killed, it is started again", "and is active again", "stopped, its result is success",
                 ], in: try await box.run(script: "service-user.sh"))
         }

@@ -41,6 +41,25 @@ extension WithSystemd {
                 ], in: try await box.run(script: "service-readme.sh"))
         }
 
+        @Test("photoinbox setup results in a service that files what a person drops", .timeLimit(.minutes(60)))
+        func setup() async throws {
+            expectPassed(
+                [
+                    "a dry run makes no directory", "and no user", "what was not said is named",
+                    "it is set up and tested", "by a photo of a person", "the service runs", "and is enabled",
+                    "as its own user", "of the test photo nothing is left",
+                    "a person's directory is filed, whatever her umask", "and taken out of the inbox",
+                    "a stranger cannot drop", "a second run succeeds", "and finds all of it right",
+                    "it changes nothing", "what is wrong is repaired", "and nothing else",
+                    "so that the service may write", "a library with photos that is somebody else's is left alone",
+                    "to what it was",
+                    "the commands that it prints can be run", "and do the same", "but for the list of new files",
+                    "an inbox in a home directory is filed", "which alone the service sees there",
+                    "an inbox in a closed home directory is set up", "and filed", "and the first one is, too",
+                    "a configuration with a mistake is left alone", "which is said with its line",
+                ], in: try await box.run(script: "service-setup.sh"))
+        }
+
         @Test("A valid configuration is applied, an invalid one refused", .timeLimit(.minutes(60)))
         func reloads() async throws {
             expectPassed(

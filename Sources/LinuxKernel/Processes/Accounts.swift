@@ -23,6 +23,50 @@ package func groupNumber(_ text: String) -> UInt32? {
     lookUp(group(), { getgrnam_r(text, $0, $1, $2, $3) }) { $0.gr_gid } ?? UInt32(text)
 }
 
+/// A user, with the groups that a login gives.
+package struct Account: Hashable, Sendable {
+    package let name: String
+    package let user: UInt32
+    /// The primary one first.
+    package let groups: [UInt32]
+    package let home: String
+
+    package init(name: String, user: UInt32, groups: [UInt32], home: String = "") {
+        (self.name, self.user, self.groups, self.home) = (name, user, groups, home)
+    }
+
+    /// The user and the groups that this process has.
+    package static func ofProcess() -> Account {
+        var groups = [gid_t](repeating: 0, count: Int(NGROUPS_MAX))
+        let count = Int(max(0, getgroups(Int32(groups.count), &groups)))
+        let home = getenv("HOME").map { String(cString: $0) } ?? ""
+        return Account(
+            name: userName(geteuid()) ?? "\(geteuid())", user: geteuid(), groups: [getegid()] + groups.prefix(count),
+            home: home)
+    }
+}
+
+/// The account of this name, if any. See getgrouplist(3).
+package func account(_ name: String) -> Account? {
+    lookUp(passwd(), { getpwnam_r(name, $0, $1, $2, $3) }) { entry in
+        var groups = [gid_t](repeating: 0, count: Int(NGROUPS_MAX))
+        var count = Int32(groups.count)
+        guard getgrouplist(name, entry.pw_gid, &groups, &count) >= 0 else { return nil }
+        return Account(
+            name: name, user: entry.pw_uid, groups: [entry.pw_gid] + groups.prefix(Int(count)),
+            home: entry.pw_dir.map { String(cString: $0) } ?? "")
+    }
+}
+
+/// The users that the group database lists for a group; not those whose primary group it is.
+package func groupMembers(_ name: String) -> [String] {
+    lookUp(group(), { getgrnam_r(name, $0, $1, $2, $3) }) { entry in
+        var names: [String] = []
+        while let next = entry.gr_mem?[names.count] { names.append(String(cString: next)) }
+        return names
+    } ?? []
+}
+
 /// The group of this process if it is dedicated: a service's, or a user's private group of the same name. Nil for a
 /// common one such as `users`. See login.defs(5), SYS_UID_MAX and USERGROUPS_ENAB.
 package func chosenGroup() -> UInt32? {

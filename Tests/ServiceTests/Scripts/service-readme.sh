@@ -11,7 +11,7 @@ export USER=nobody
 mount -t tmpfs -o mode=755 tmpfs /srv
 recipe=$(sed -n '/^## Install it/,/^```$/p' "$repository/README.md" | sed '1,/^```sh/d; /^```$/d')
 check "the README has a recipe" photoinboxd test -n "$recipe"
-eval "$(sed '/systemctl enable/i show_toolchain photoinboxd; systemctl daemon-reload' <<<"$recipe")" >/dev/null || broken "it ends in a running service" photoinboxd
+eval "$(sed '/photoinbox setup/i show_toolchain photoinboxd' <<<"$recipe")" >/dev/null || broken "it ends in a running service" photoinboxd
 eventually "it ends in a running service" photoinboxd systemctl is-active photoinboxd
 setpriv --reuid=nobody --regid=nogroup --init-groups cp "$(photo 1)" /srv/photos/inbox/one.jpg
 eventually "which files what a person drops" photoinboxd filed one.jpg

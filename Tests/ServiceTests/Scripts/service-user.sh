@@ -65,6 +65,10 @@ check "a photo is fetched" ana-manager as_ana photoinbox fetch http://127.0.0.1:
 eventually "by a unit of the user's" ana-manager sh -c \
     "journalctl -q -o cat -t photoinbox-fetch _UID=$user | grep -q '1 arrived'"
 eventually "and filed" ana-manager in_library three.jpg
+as_ana photoinbox setup --yes --for me --inbox /var/ana/inbox --library /var/ana/library >/run/said 2>&1 || cat /run/said
+check "setup changes nothing but that it is enabled" ana-manager test \
+    "$(grep -E '^(done|left)' /run/said)" = "done   photoinboxd.service: started at boot"
+check "and tests it" ana-manager grep -q '^test  a photo that ana dropped was filed as 20' /run/said
 own kill --signal=KILL --kill-whom=main photoinboxd
 eventually "killed, it is started again" ana-manager own_property_is photoinboxd NRestarts 1
 eventually "and is active again" ana-manager own is-active photoinboxd

@@ -1,0 +1,980 @@
+import CommandSupport
+import ControlProtocol
+import FileValues
+import Foundation
+import Glibc
+import LinuxKernel
+import Reporting
+import Settings
+import TestSupport
+import Testing
+
+@testable import photoinbox
+
+/// A machine of values, on which plans are carried out.
+private struct Machine {
+    var places: [BytePath: SetupPlace] = [:]
+    var files: [BytePath: [UInt8]] = [:]
+    var accounts: [String: Account] = [:]
+    var groups: [String: UInt32] = ["_photoinbox": 990, "ana": 1000]
+    var unit: SetupUnit?
+    var links: [BytePath: BytePath] = [:]
+    /// When the drop-in of the daemon was changed.
+    var modified: Int64?
+    var hasSetfacl = true
+    /// The configuration that the daemon runs with.
+    var running: [UInt8]?
+
+    init() {
+        for path in ["/", "/srv", "/data", "/etc", "/etc/photoinbox", "/etc/systemd", "/etc/systemd/system", "/home"] {
+            places[BytePath(path)] = SetupPlace()
+        }
+        accounts["_photoinbox"] = Account(name: "_photoinbox", user: 990, groups: [990])
+        accounts["ana"] = Account(name: "ana", user: 1000, groups: [1000], home: "/home/ana")
+        accounts["root"] = Account(name: "root", user: 0, groups: [0], home: "/root")
+        places["/home/ana"] = place("ana", "ana", 0o700)
+        unit = SetupUnit()
+        unit?.writable = ["/srv"]
+        unit?.hidesHomes = true
+    }
+
+    func place(_ owner: String, _ group: String, _ mode: UInt32) -> SetupPlace {
+        SetupPlace(
+            owner: owner, group: group, user: accounts[owner]?.user ?? 0, groupNumber: groups[group] ?? 0, mode: mode)
+    }
+
+    func facts(_ context: SettingsContext) -> SetupFacts {
+        SetupFacts(
+            service: "_photoinbox", serviceGroup: "_photoinbox", configuration: files[Self.configuration],
+            unreadable: places[Self.configuration].map { _ in "Permission denied" }, context: context,
+            hasSetfacl: hasSetfacl, date: "DATE", unit: unit,
+            running: { _ in
+                // Asking would start it through its socket.
+                #expect(unit?.isActive != false)
+                guard let running else { return nil }
+                var builder = SettingsBuilder(context: context)
+                builder.addFile(running, path: Self.configuration)
+                let settings = try? builder.build()
+                return (settings?.library?.path ?? "", settings?.inboxes.map(\.path) ?? [])
+            }, account: { accounts[$0] }, groupNumber: { groups[$0] }, place: { places[$0] },
+            resolve: { links[$0] ?? $0 }, content: { files[$0] }, modified: { _ in modified })
+    }
+
+    static let configuration: BytePath = "/etc/photoinbox/photoinbox.toml"
+
+    mutating func carryOut(_ plan: SetupPlan) {
+        for step in plan.steps {
+            switch step.act {
+            case .directory(let path, let was, let owner, let group, let mode):
+                #expect(places[path] == was && places[path.parent] != nil, "\(path)")
+                places[path] = place(
+                    owner ?? was?.owner ?? "root", group ?? was?.group ?? "root", mode ?? was?.mode ?? 0o755)
+            case .newFiles(let path, _, let list): places[path]?.newFiles = list
+            case .file(let path, let was, let bytes, _):
+                #expect(files[path] == was && places[path.parent] != nil, "\(path)")
+                files[path] = bytes
+            case .run(let words): run(words)
+            case .reload: running = files[Self.configuration]
+            case .byHand, nil: break
+            }
+        }
+    }
+
+    private mutating func run(_ words: [String]) {
+        switch words[0] {
+        case "systemd-sysusers":
+            accounts["_photoinbox"] = Account(name: "_photoinbox", user: 990, groups: [990])
+            groups["_photoinbox"] = 990
+        case "groupadd": groups[words[2]] = 2000
+        case "usermod":
+            let (old, number) = (accounts[words[3]], groups[words[2]])
+            accounts[words[3]] = old.map {
+                Account(name: $0.name, user: $0.user, groups: $0.groups + (number.map { [$0] } ?? []), home: $0.home)
+            }
+        default: systemctl(words)
+        }
+    }
+
+    private mutating func systemctl(_ words: [String]) {
+        #expect(words[0] == "systemctl")
+        switch words[1] {
+        case "enable": unit?.isEnabled = true
+        case "daemon-reload":
+            // As systemd reads a drop-in.
+            let text = String(
+                decoding: files["/etc/systemd/system/photoinboxd.service.d/photoinboxd-setup.conf"] ?? [], as: UTF8.self
+            )
+            for line in text.split(separator: "\n") {
+                if line.hasPrefix("ReadWritePaths=-") { unit?.writable.append(BytePath(String(line.dropFirst(16)))) }
+                if line.hasPrefix("BindPaths=-") { unit?.bound.append(BytePath(String(line.dropFirst(11)))) }
+            }
+        default:
+            #expect(["start", "restart"].contains(words[1]), "\(words)")
+            unit?.isActive = true
+            running = files[Self.configuration]
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct SetupTests {
+    private let context = SettingsContext(workingDirectory: "/")
+
+    private func answers(
+        _ droppers: Droppers = .local, inbox: BytePath = "/srv/photos/inbox", library: BytePath = "/srv/photos/library",
+        user: String = "ana", group: String? = "_photoinbox"
+    ) -> SetupAnswers {
+        SetupAnswers(
+            droppers: droppers, inbox: inbox, inboxName: "inbox", library: library, user: user, group: group,
+            configuration: Machine.configuration)
+    }
+
+    private func plan(_ answers: SetupAnswers, _ machine: Machine) throws -> SetupPlan {
+        try SetupPlan(answers, machine.facts(context))
+    }
+
+    /// What a failed plan says.
+    private func failure(_ answers: SetupAnswers, _ machine: Machine) -> (status: Int32, text: String)? {
+        do { _ = try plan(answers, machine) } catch let error as CommandFailure {
+            return (error.status.rawValue, error.text)
+        } catch {}
+        return nil
+    }
+
+    private static let beginnings: [(String, @Sendable (inout Machine) -> Void)] = [
+        ("a fresh machine", { _ in }),
+        (
+            "no user of the service",
+            {
+                $0.accounts["_photoinbox"] = nil; $0.groups["_photoinbox"] = nil
+            }
+        ),
+        ("no service manager", { $0.unit = nil }),
+        (
+            "an idle service",
+            {
+                $0.unit?.isActive = true; $0.running = [];
+                $0.files[Machine.configuration] = Array(Settings.defaultFileText().utf8)
+            }
+        ),
+        (
+            "a service that cannot be asked",
+            {
+                $0.unit?.isActive = true; $0.unit?.isEnabled = true
+            }
+        ),
+        ("directories of root", { $0.make("root", "root", 0o755) }),
+        ("directories of a person", { $0.make("ana", "ana", 0o700) }),
+        (
+            "a list that shuts the group out",
+            { machine in
+                machine.make("_photoinbox", "_photoinbox", 0o2775)
+                for path in machine.photos { machine.places[path]?.newFiles = AccessList(mode: 0o700) }
+            }
+        ),
+        (
+            "another inbox and library",
+            {
+                $0.files[Machine.configuration] = Array(
+                    "# Mine.\n[inbox.card]\npath = \"/srv/card\"\nlibrary = \"/srv/photos/library\"".utf8)
+            }
+        ),
+    ]
+
+    @Test("A plan that was carried out leaves nothing to do", arguments: Droppers.allCases, beginnings.indices)
+    func idempotence(_ droppers: Droppers, _ beginning: Int) throws {
+        for (inbox, library, group): (BytePath, BytePath, String) in [
+            ("/srv/photos/inbox", "/srv/photos/library", "_photoinbox"),
+            ("/data/photos/inbox", "/data/photos/library", "photos"),
+            ("/data/in", "/srv/photos/library", "_photoinbox"),
+            ("/home/ana/Pictures/inbox", "/home/ana/Pictures/library", "_photoinbox"),
+        ] {
+            // Only ana may enter her home directory.
+            if Self.beginnings[beginning].0 == "no service manager", inbox.isInHome { continue }
+            if Self.beginnings[beginning].0 == "another inbox and library", library != "/srv/photos/library" {
+                continue
+            }
+            var machine = Machine()
+            Self.beginnings[beginning].1(&machine)
+            let answers = answers(droppers, inbox: inbox, library: library, group: group)
+            let first = try plan(answers, machine)
+            #expect(!first.isRight)
+            machine.carryOut(first)
+            let second = try plan(answers, machine)
+            let left = second.steps.filter { $0.act != nil && $0.act != .byHand }
+            #expect(left == [], "\(Self.beginnings[beginning].0), \(inbox)")
+            #expect(machine.unit == nil || machine.unit?.isActive == true && machine.unit?.isEnabled == true)
+            // Who drops may write, and the service may take it out.
+            let place = try #require(machine.places[inbox])
+            #expect(place.grants(3, to: try #require(machine.accounts["ana"])))
+            let service = try #require(machine.accounts["_photoinbox"])
+            #expect(place.grants(7, to: service) && !place.isSticky(for: service))
+            #expect(try #require(machine.places[library]).grants(7, to: service))
+            #expect(place.newFiles?.isOpenToGroup == true && place.mode & 0o2000 != 0)
+        }
+    }
+
+    @Test("Every step that changes something says what a person could type, and how to reverse it")
+    func script() throws {
+        let plan = try plan(
+            answers(inbox: "/data/photos/inbox", library: "/data/photos/library", group: "photos"), Machine())
+        #expect(
+            plan.steps.flatMap(\.commands) == [
+                "groupadd --system photos", "usermod -aG photos ana", "usermod -aG photos _photoinbox",
+                "install -d -o root -g root -m 0755 /data/photos",
+                "install -d -o _photoinbox -g photos -m 2775 /data/photos/inbox",
+                "setfacl -d --set u::rwx,g::rwx,o::r-x /data/photos/inbox",
+                "install -d -o _photoinbox -g _photoinbox -m 2755 /data/photos/library",
+                "install -d -o _photoinbox -g _photoinbox -m 0750 /data/photos/quarantine",
+                "install -d -o _photoinbox -g _photoinbox -m 0750 /data/photos/duplicates",
+                "install -d -o _photoinbox -g _photoinbox -m 0750 /data/photos/returned",
+                "install -d -o _photoinbox -g _photoinbox -m 0750 /data/photos/trash",
+                "tee /etc/photoinbox/photoinbox.toml <<'END'",
+                "# Every key is explained in photoinbox.toml(5). Check this file: photoinboxd --check",
+                "library = \"/data/photos/library\"", "", "[inbox.inbox]", "path = \"/data/photos/inbox\"", "END",
+                "install -d -o root -g root -m 0755 /etc/systemd/system/photoinboxd-fetch@.service.d",
+                "tee /etc/systemd/system/photoinboxd-fetch@.service.d/photoinboxd-setup.conf <<'END'",
+                "# Written by photoinbox setup: the places of photos.", "[Service]",
+                "ReadWritePaths=-/data/photos/inbox", "END",
+                "install -d -o root -g root -m 0755 /etc/systemd/system/photoinboxd.service.d",
+                "tee /etc/systemd/system/photoinboxd.service.d/photoinboxd-setup.conf <<'END'",
+                "# Written by photoinbox setup: the places of photos.", "[Service]", "ReadWritePaths=-/data/photos",
+                "END",
+                "systemctl daemon-reload", "systemctl enable photoinboxd.service",
+                "systemctl start photoinboxd.service",
+            ])
+        #expect(plan.steps.filter { $0.act != nil && $0.undo == nil }.map(\.subject) == ["systemd"])
+        #expect(plan.steps.map(\.script).joined().contains("\n# Undo: gpasswd -d ana photos\n"))
+    }
+
+    @Test("Places in a home directory are shown to the service, and nothing else there")
+    func home() throws {
+        let plan = try plan(
+            answers(.me, inbox: "/home/ana/Pictures/inbox", library: "/home/ana/Pictures/library"), Machine())
+        let text = plan.steps.flatMap(\.commands)
+        for (line, count) in [
+            ("ProtectHome=tmpfs", 2), ("BindPaths=-/home/ana/Pictures", 1), ("ReadWritePaths=-/home/ana/Pictures", 1),
+            // Downloads go into inboxes, and see nothing of the library.
+            ("BindPaths=-/home/ana/Pictures/inbox", 1), ("ReadWritePaths=-/home/ana/Pictures/inbox", 1),
+        ] {
+            #expect(text.count { $0 == line } == count, "\(line)")
+        }
+        #expect(text.contains("install -d -o ana -g _photoinbox -m 2770 /home/ana/Pictures/inbox"))
+        // In her home directory what is missing becomes hers.
+        #expect(text.contains("install -d -o ana -g ana -m 0755 /home/ana/Pictures"))
+    }
+
+    @Test("One directory is made writable, since two would be two mounts; but none with other uses")
+    func roots() {
+        #expect(BytePath.roots(of: ["/data/p/in", "/data/p/lib", "/data/p/x/y"]) == ["/data/p"])
+        #expect(BytePath.roots(of: ["/data/in", "/mnt/lib"]) == ["/data/in", "/mnt/lib"])
+        #expect(BytePath.roots(of: ["/home/ana/in", "/home/ana/lib"]) == ["/home/ana/in", "/home/ana/lib"])
+        #expect(BytePath.roots(of: ["/data/in"]) == ["/data/in"])
+        #expect(BytePath.roots(of: []) == [])
+        for path: BytePath in [
+            "/", "/srv", "/home", "/home/ana", "/tmp", "/var/lib", "/dev/shm", "/media/ana", "/boot/efi", "/etc/in",
+            "/usr/lib",
+        ] {
+            #expect(path.isShared, "\(path)")
+        }
+        for path: BytePath in ["/data", "/srv/photos", "/home/ana/in", "/mnt/photos", "/media/ana/disk"] {
+            #expect(!path.isShared && !path.isOfSystem, "\(path)")
+        }
+        for path: BytePath in [
+            "/tmp/a/b", "/var/tmp/a", "/dev/shm/a", "/proc/a/b", "/sys/a/b", "/run/a/b/c", "/etc/a/b/c",
+        ] {
+            #expect(path.isOfSystem, "\(path)")
+            #expect(failure(answers(inbox: path), Machine())?.status == 64, "\(path)")
+        }
+    }
+
+    @Test("A second inbox elsewhere keeps what an earlier drop-in allows")
+    func secondInbox() throws {
+        var machine = Machine()
+        machine.carryOut(try plan(answers(inbox: "/data/in"), machine))
+        var second = answers(inbox: "/mnt/in")
+        second.inboxName = "second"
+        machine.places["/mnt"] = SetupPlace()
+        machine.carryOut(try plan(second, machine))
+        let text = machine.files["/etc/systemd/system/photoinboxd.service.d/photoinboxd-setup.conf"] ?? []
+        #expect(String(decoding: text, as: UTF8.self).hasSuffix("ReadWritePaths=-/data/in\nReadWritePaths=-/mnt/in\n"))
+        // What somebody allowed by hand needs no drop-in of ours.
+        var other = Machine()
+        other.unit?.writable.append("/data")
+        let byHand = try plan(answers(inbox: "/data/in"), other)
+        #expect(!byHand.steps.contains { $0.subject.hasSuffix(".conf") })
+    }
+
+    @Test("A missing permission is reported with the user, the mode and the command that gives it")
+    func permissions() {
+        var machine = Machine()
+        machine.places["/data/private"] = machine.place("root", "root", 0o750)
+        let wanted = answers(inbox: "/data/private/inbox")
+        #expect(failure(wanted, machine)?.status == 77)
+        #expect(
+            failure(wanted, machine)?.text
+                == "ana may not enter /data/private (root:root 0750). Allow it: sudo setfacl -m u:ana:x /data/private")
+        machine.unit = nil
+        let athome = answers(.me, inbox: "/home/ana/inbox")
+        #expect(
+            failure(athome, machine)?.text
+                == "_photoinbox may not enter /home/ana (ana:ana 0700). "
+                + "Allow it: sudo setfacl -m u:_photoinbox:x /home/ana")
+        // A user's own.
+        machine.places["/srv/photos"] = machine.place("root", "root", 0o755)
+        let own = answers(.me, group: nil)
+        #expect(
+            failure(own, machine)?.text
+                == "ana may not make a directory in /srv/photos (root:root 0755). Allow it: "
+                + "sudo install -d -o ana /srv/photos/inbox /srv/photos/library /srv/photos/quarantine "
+                + "/srv/photos/duplicates /srv/photos/returned /srv/photos/trash")
+        machine.places["/srv/photos/inbox"] = machine.place("root", "root", 0o755)
+        #expect(
+            failure(own, machine)?.text
+                == "ana may not write to /srv/photos/inbox (root:root 0755). Allow it: sudo chown ana: /srv/photos/inbox"
+        )
+        #expect(failure(answers(.local, group: nil), machine)?.status == 77)
+    }
+
+    @Test("No advice gives away what is the system's, or another person's")
+    func advisedOwners() {
+        var machine = Machine()
+        machine.accounts["bob"] = Account(name: "bob", user: 1001, groups: [1001], home: "/data/bob")
+        let system = "It is the system's: use sudo photoinbox setup, or name another."
+        let own = answers(.me, group: nil)
+        for (place, entries, advice) in [
+            (machine.place("root", "root", 0o755), 1, system), (machine.place("root", "root", 0o755), nil, system),
+            (machine.place("_photoinbox", "_photoinbox", 0o750), 0, system),
+            (machine.place("bob", "root", 0o755), 0, "It is bob's: name another."),
+        ] as [(SetupPlace, Int?, String)] {
+            machine.places["/srv/photos"] = SetupPlace()
+            machine.places["/srv/photos/inbox"] = place
+            machine.places["/srv/photos/inbox"]?.entries = entries
+            #expect(failure(own, machine)?.text.hasSuffix(advice) == true, "\(place.text)")
+        }
+        machine.places["/etc/a"] = SetupPlace()
+        #expect(failure(answers(.me, inbox: "/etc/a/in", group: nil), machine)?.text.hasSuffix(system) == true)
+        // It would be overwritten.
+        machine.places[Machine.configuration] = SetupPlace(isDirectory: false, mode: 0o600)
+        #expect(
+            failure(own, machine)?.text
+                == "ana cannot read /etc/photoinbox/photoinbox.toml (root:root 0600): Permission denied. " + system)
+        #expect(
+            failure(answers(), machine)?.text
+                == "root cannot read /etc/photoinbox/photoinbox.toml (root:root 0600): Permission denied")
+    }
+
+    @Test("Directories of others, and those with files, are not taken over")
+    func others() throws {
+        var machine = Machine()
+        machine.accounts["bob"] = Account(name: "bob", user: 1001, groups: [1001], home: "/data/bob")
+        machine.places["/srv/photos"] = SetupPlace()
+        func found(_ owner: String, _ mode: UInt32, _ entries: Int?, _ path: BytePath = "/srv/photos/inbox") -> Machine
+        {
+            var other = machine
+            other.places[path] = machine.place(owner, owner == "bob" ? "ana" : owner, mode)
+            other.places[path]?.entries = entries
+            return other
+        }
+        for droppers in [Droppers.me, .local] {
+            #expect(
+                failure(answers(droppers), found("bob", 0o755, 0))?.text.contains(
+                    "/srv/photos/inbox (bob:ana 0755) belongs to bob. Name another directory") == true)
+            for entries in [1, nil] {
+                let found = failure(answers(droppers), found("root", 0o755, entries))
+                #expect(found?.status == 77 && found?.text.contains("is not empty") == true)
+            }
+            for owner in ["root", "ana", "_photoinbox"] {
+                #expect(failure(answers(droppers), found(owner, 0o755, 0)) == nil, "\(owner)")
+            }
+        }
+        for (owner, entries, isRefused) in [
+            ("ana", 3, true), ("root", 3, true), ("bob", 0, true), ("ana", 0, false), ("_photoinbox", 3, false),
+        ] {
+            for path: BytePath in ["/srv/photos/library", "/srv/photos/quarantine"] {
+                let failed = failure(answers(), found(owner, 0o550, entries, path))
+                #expect((failed?.status == 77) == isRefused, "\(owner) \(entries)")
+                #expect(
+                    !isRefused
+                        || failed?.text.hasSuffix(
+                            entries == 0
+                                ? "Allow it: sudo setfacl -m u:_photoinbox:rwx,d:u:_photoinbox:rwx \(path)"
+                                : "Allow it: sudo setfacl -R -m u:_photoinbox:rwX,d:u:_photoinbox:rwX \(path)") == true
+                )
+            }
+        }
+        // What is right already is nobody's to take, and what was advised is right.
+        machine.places["/srv/photos/library"] = machine.place("bob", "ana", 0o750)
+        machine.places["/srv/photos/library"]?.entries = 3
+        #expect(failure(answers(), machine)?.status == 77)
+        machine.places["/srv/photos/library"]?.access = AccessList(attribute: Self.list(user: 990, mask: 7))
+        #expect(try !plan(answers(), machine).steps.contains { $0.subject == "/srv/photos/library" && $0.act != nil })
+        // Before the service's user exists, and where setfacl is not installed.
+        var bare = found("bob", 0o755, 0)
+        bare.accounts["_photoinbox"] = nil
+        bare.hasSetfacl = false
+        #expect(
+            failure(answers(), bare)?.text.hasSuffix(
+                "Install the package acl, then allow it: sudo systemd-sysusers; sudo setfacl -m "
+                    + "g:_photoinbox:rwx,d:g:_photoinbox:rwx /srv/photos/inbox") == true)
+        // Somebody's home, also by the name that a link of root's gives it.
+        machine.links["/home/bob"] = "/data/bob"
+        machine.accounts["bob"] = Account(name: "bob", user: 1001, groups: [1001], home: "/home/bob")
+        machine.places["/data/bob"] = machine.place("bob", "ana", 0o777)
+        #expect(failure(answers(inbox: "/data/bob"), machine)?.text.hasPrefix("/data/bob has other uses") == true)
+        // The sticky bit is for those who share it.
+        let sticky = found("root", 0o1777, 0)
+        #expect(failure(answers(), sticky)?.text.contains("only the owner of a file may remove it") == true)
+        #expect(failure(answers(), sticky)?.status == 77)
+    }
+
+    @Test("A directory beside the library that the service may not write to is really repaired")
+    func asides() throws {
+        var machine = Machine()
+        machine.carryOut(try plan(answers(), machine))
+        machine.places["/srv/photos/quarantine"] = machine.place("root", "root", 0o755)
+        let second = try plan(answers(), machine)
+        machine.carryOut(second)
+        let service = try #require(machine.accounts["_photoinbox"])
+        #expect(machine.places["/srv/photos/quarantine"]?.grants(7, to: service) == true)
+        #expect(try plan(answers(), machine).isRight)
+        // What no owner, group and mode would mend is not reported as done.
+        machine.accounts["_photoinbox"] = Account(name: "_photoinbox", user: 990, groups: [5])
+        machine.places["/srv/photos/quarantine"] = machine.place("ana", "ana", 0o755)
+        #expect(failure(answers(.me), machine)?.text.contains("would not do as ana:_photoinbox 2775 either") == true)
+    }
+
+    @Test("The group of a directory makes nobody its member unless the service files from it already")
+    func groups() {
+        let service = Account(name: "_photoinbox", user: 990, groups: [990, 2000])
+        let place = SetupPlace(group: "photos", groupNumber: 2000, mode: 0o2775)
+        #expect(SetupPlan.knownGroup(place, isConfigured: true, service) == "photos")
+        #expect(SetupPlan.knownGroup(place, isConfigured: false, service) == nil)
+        let staff = SetupPlace(group: "staff", groupNumber: 50, mode: 0o2775)
+        #expect(SetupPlan.knownGroup(staff, isConfigured: true, service) == nil)
+        #expect(SetupPlan.knownGroup(place, isConfigured: true, nil) == nil)
+        #expect(SetupPlan.knownGroup(nil, isConfigured: true, service) == nil)
+        var machine = Machine()
+        machine.groups["root"] = 0
+        for group in ["root", "12345", "a b"] {
+            #expect(failure(answers(group: group), machine)?.status == 64, "\(group)")
+        }
+        for user in ["root", "_photoinbox"] {
+            let found = failure(answers(user: user), machine)
+            #expect(found?.status == 64 && found?.text.contains("would show nothing") == true, "\(user)")
+        }
+        // For one user the service gets into no group, and must not be taken for a member of it.
+        machine.groups["photos"] = 2000
+        machine.places["/data/photos"] = SetupPlace(group: "photos", groupNumber: 2000, mode: 0o710)
+        machine.accounts["ana"] = Account(name: "ana", user: 1000, groups: [1000, 2000], home: "/home/ana")
+        #expect(
+            failure(answers(.me, inbox: "/data/photos/in", group: "photos"), machine)?.text.hasPrefix(
+                "_photoinbox may not enter /data/photos") == true)
+    }
+
+    @Test("The directory of another group stays with it unless that group is named, and a used inbox keeps its owner")
+    func teams() throws {
+        var machine = Machine()
+        machine.groups["family"] = 3000
+        machine.places["/srv/photos"] = SetupPlace()
+        for (owner, group) in [("ana", "family"), ("root", "family"), ("_photoinbox", "family")] {
+            for path: BytePath in ["/srv/photos/inbox", "/srv/photos/library"] {
+                var other = machine
+                other.places[path] = machine.place(owner, group, 0o2750)
+                let found = failure(answers(), other)
+                if path == "/srv/photos/library", owner == "_photoinbox" {
+                    // It is the service's to write to already.
+                    #expect(found == nil)
+                    continue
+                }
+                #expect(found?.status == 77, "\(owner) \(path)")
+                #expect(found?.text.contains("is for the group family. ") == true, "\(owner) \(path)")
+            }
+        }
+        machine.places["/srv/photos/inbox"] = machine.place("root", "family", 0o2750)
+        var named = answers(group: "photos")
+        named.isGroupChosen = true
+        #expect(failure(named, machine) == nil)
+        // A unit with another user and group.
+        machine = Machine()
+        machine.carryOut(try plan(answers(), machine))
+        #expect(failure(answers(.me), machine) == nil)
+        machine.carryOut(try plan(answers(.me), machine))
+        #expect(machine.places["/srv/photos/inbox"]?.owner == "_photoinbox")
+    }
+
+    /// u::rwx,u:USER:rwx,g::r-x,m::MASK,o::r-x
+    private static func list(user: UInt32, mask: UInt8) -> [UInt8] {
+        let none: [UInt8] = [255, 255, 255, 255]
+        let number = (0..<4).map { UInt8(truncatingIfNeeded: user >> (8 * $0)) }
+        let entries: [(UInt8, UInt8, [UInt8])] = [
+            (1, 7, none), (2, 7, number), (4, 5, none), (16, mask, none), (32, 5, none),
+        ]
+        return entries.reduce([2, 0, 0, 0]) { $0 + [$1.0, 0, $1.1, 0] + $1.2 }
+    }
+
+    @Test("Access lists that are there keep their entries, and let nobody else do more")
+    func lists() throws {
+        let list = try #require(AccessList(attribute: Self.list(user: 1001, mask: 5)))
+        #expect(list.text == "u::rwx,u:1001:rwx,g::r-x,m::r-x,o::r-x")
+        let open = list.openingToGroup()
+        #expect(open.text == "u::rwx,u:1001:r-x,g::rwx,m::rwx,o::r-x" && open.isOpenToGroup)
+        let bob = Account(name: "bob", user: 1001, groups: [1001])
+        #expect(!open.grants(2, to: bob, owner: 1, group: 1) && open.grants(5, to: bob, owner: 1, group: 1))
+        var machine = Machine()
+        machine.places["/srv/photos"] = SetupPlace()
+        machine.places["/srv/photos/inbox"] = machine.place("_photoinbox", "_photoinbox", 0o2770)
+        let made = try plan(answers(), machine).steps.first { $0.subject == "new files in /srv/photos/inbox" }
+        #expect(made?.commands == ["setfacl -d --set u::rwx,g::rwx,o::--- /srv/photos/inbox"])
+        #expect(made?.undo == "setfacl -k /srv/photos/inbox")
+        machine.places["/srv/photos/inbox"]?.newFiles = list
+        let step = try plan(answers(), machine).steps.first { $0.subject == "new files in /srv/photos/inbox" }
+        #expect(step?.act == .newFiles("/srv/photos/inbox", was: machine.places["/srv/photos/inbox"], open))
+        #expect(step?.undo == "setfacl -d --set \(list.text) /srv/photos/inbox")
+        // With a list of its own, chmod would change the mask.
+        machine.places["/srv/photos/inbox"]?.access = AccessList(attribute: Self.list(user: 1001, mask: 5))
+        #expect(
+            failure(answers(), machine)?.text.hasSuffix(
+                "Allow it: sudo setfacl -m g:_photoinbox:rwx,d:g:_photoinbox:rwx /srv/photos/inbox") == true)
+        #expect(failure(answers(), machine)?.status == 77)
+        machine.places["/srv/photos/inbox"]?.owner = "bob"
+        machine.places["/srv/photos/inbox"]?.user = 1001
+        let both = AccessList(attribute: Self.list(user: 990, mask: 7))
+        machine.accounts["ana"] = Account(name: "ana", user: 990, groups: [990], home: "/home/ana")
+        machine.places["/srv/photos/inbox"]?.access = both
+        #expect(failure(answers(.me), machine)?.status == 77, "files in it would not be for the service")
+        machine.places["/srv/photos/inbox"]?.newFiles = both
+        #expect(failure(answers(.me), machine) == nil)
+    }
+
+    @Test("A drop-in shows no home directories where somebody has decided that, and needs no disk")
+    func dropIns() throws {
+        var machine = Machine()
+        machine.unit?.hidesHomes = false
+        machine.places["/home/ana"] = machine.place("ana", "ana", 0o755)
+        let commands = try plan(
+            answers(.me, inbox: "/home/ana/Pictures/in", library: "/home/ana/Pictures/lib"), machine
+        ).steps.flatMap(\.commands)
+        #expect(commands.contains("ReadWritePaths=-/home/ana/Pictures"))
+        #expect(!commands.contains { $0.hasPrefix("ProtectHome=") || $0.hasPrefix("BindPaths=") })
+        // A changed one is put back with its own command.
+        machine.carryOut(try plan(answers(inbox: "/data/in"), machine))
+        var second = answers(inbox: "/mnt/in")
+        second.inboxName = "second"
+        machine.places["/mnt"] = SetupPlace()
+        let file = "/etc/systemd/system/photoinboxd.service.d/photoinboxd-setup.conf"
+        let steps = try plan(second, machine).steps
+        #expect(
+            steps.first { $0.subject == file }?.undo
+                == "mv \(file).before-setup-DATE \(file); systemctl daemon-reload")
+        #expect(
+            steps.first { $0.subject == "/etc/photoinbox/photoinbox.toml" }?.undo
+                == "mv /etc/photoinbox/photoinbox.toml.before-setup-DATE /etc/photoinbox/photoinbox.toml; "
+                + "photoinbox reload")
+    }
+
+    @Test("A service that was started before its group or its drop-in is restarted by a later run, too")
+    func outdated() throws {
+        var machine = Machine()
+        let answers = answers(inbox: "/data/photos/inbox", library: "/data/photos/library", group: "photos")
+        machine.carryOut(try plan(answers, machine))
+        machine.unit?.groups = [990, 2000]
+        machine.unit?.started = 100
+        machine.modified = 99
+        #expect(try plan(answers, machine).isRight)
+        machine.modified = 101
+        #expect(try plan(answers, machine).steps.last?.commands == ["systemctl restart photoinboxd.service"])
+        machine.modified = 99
+        machine.unit?.groups = [990]
+        #expect(try plan(answers, machine).steps.last?.commands == ["systemctl restart photoinboxd.service"])
+        machine.unit?.isMasked = true
+        #expect(failure(answers, machine)?.text.contains("photoinboxd.service is masked") == true)
+        #expect(SetupUnit.groups(ofStatus: Array("Uid:\t1\nGid:\t5\t5\t5\t5\nGroups:\t7 8 \n".utf8)) == [5, 7, 8])
+        #expect(SetupUnit.groups(ofStatus: []) == nil)
+    }
+
+    @Test("Files that are in a new inbox are counted, since they are moved")
+    func arrivals() throws {
+        var machine = Machine()
+        machine.places["/srv/photos"] = SetupPlace()
+        machine.places["/srv/photos/inbox"] = machine.place("_photoinbox", "_photoinbox", 0o2775)
+        machine.places["/srv/photos/inbox"]?.entries = 12
+        let first = try plan(answers(), machine)
+        #expect(first.arrivals == 12)
+        #expect(first.steps.contains { $0.wanted.contains("12 files or directories in /srv/photos/inbox are filed") })
+        let kept = try plan(answers(.syncthing), machine)
+        #expect(kept.steps.contains { $0.wanted.hasSuffix("12 files or directories in /srv/photos/inbox are filed") })
+        machine.carryOut(first)
+        machine.places["/srv/photos/inbox"]?.entries = 12
+        #expect(try plan(answers(), machine).arrivals == 0)
+    }
+
+    @Test("Paths of the configuration may be links, and are the same as what they lead to")
+    func links() throws {
+        var machine = Machine()
+        machine.carryOut(try plan(answers(), machine))
+        for name: BytePath in ["inbox", "library", "quarantine", "duplicates", "returned", "trash"] {
+            machine.links[BytePath("/photos").appending(name)] = BytePath("/srv/photos").appending(name)
+        }
+        #expect(try plan(answers(inbox: "/photos/inbox", library: "/photos/library"), machine).isRight)
+        let text = String(decoding: machine.files[Machine.configuration] ?? [], as: UTF8.self)
+        machine.files[Machine.configuration] = Array(text.replacing("/srv/photos/", with: "/photos/").utf8)
+        machine.running = machine.files[Machine.configuration]
+        #expect(try plan(answers(), machine).isRight)
+    }
+
+    @Test("What is somebody else's decision is refused")
+    func refusals() {
+        var machine = Machine()
+        #expect(failure(answers(inbox: "/srv"), machine)?.text == "/srv has other uses. Name a directory of its own.")
+        #expect(failure(answers(inbox: "/home/ana"), machine)?.status == 64)
+        #expect(
+            failure(answers(user: "bob"), machine)?.text
+                == "there is no user bob. Name one of those who drop: --as USER")
+        #expect(failure(answers(inbox: "/srv/photos/library/in"), machine)?.status == 64)
+        machine.places["/srv/photos"] = SetupPlace(isDirectory: false)
+        #expect(failure(answers(), machine)?.text.hasPrefix("/srv/photos is not a directory.") == true)
+        machine = Machine()
+        for (text, status, words) in [
+            ("library = \"/srv/other\"", 78, "the library is /srv/other already (/etc/photoinbox/photoinbox.toml:1)"),
+            ("library = \"/srv/l\"\n[inbox.inbox]\npath = \"/srv/a\"", 78, "the library is /srv/l already"),
+            (
+                "library = \"/srv/photos/library\"\n[inbox.inbox]\npath = \"/srv/a\"", 78,
+                "the inbox inbox is /srv/a already"
+            ),
+            ("libary = 1", 78, "photoinbox.toml:1:1"), ("\u{0}", 78, "NUL"),
+        ] as [(String, Int32, String)] {
+            machine.files[Machine.configuration] = Array(text.utf8)
+            let found = failure(answers(), machine)
+            #expect(
+                found?.status == status && found?.text.contains(words) == true, "\(text): \(String(describing: found))")
+        }
+        machine.files[Machine.configuration] = Array(
+            "library = \"/srv/photos/library\"\n[inbox.phones]\npath = \"/srv/photos/inbox\"".utf8)
+        #expect(failure(answers(.syncthing), machine)?.text.contains("Add mode = \"copy\" to [inbox.phones]") == true)
+    }
+
+    @Test("A configuration is only extended, and no line of it changed")
+    func configuration() throws {
+        for (old, new) in [
+            (
+                "",
+                "# Every key is explained in photoinbox.toml(5). Check this file: photoinboxd --check\n"
+                    + "library = \"/l\"\n\n[inbox.inbox]\npath = \"/i\"\n"
+            ), ("[log]\n#library = x", "library = \"/l\"\n[log]\n#library = x\n\n[inbox.inbox]\npath = \"/i\"\n"),
+            (
+                "# Mine.\n[inbox.a]\npath = \"/a\"\nlibrary = \"/l\"",
+                "# Mine.\n[inbox.a]\npath = \"/a\"\nlibrary = \"/l\"\n\n[inbox.inbox]\npath = \"/i\"\n"
+            ), ("library = \"/l\" # here\n", "library = \"/l\" # here\n\n[inbox.inbox]\npath = \"/i\"\n"),
+            (
+                "# x\n#library = \"/srv/photos/library\"\n\n[log]\nlevel = \"info\"\n",
+                "# x\n#library = \"/srv/photos/library\"\nlibrary = \"/l\"\n\n[log]\nlevel = \"info\"\n\n[inbox.inbox]\npath = \"/i\"\n"
+            ),
+        ] {
+            let answers = answers(inbox: "/i", library: "/l")
+            let scratch = try ScratchDirectory()
+            let file = scratch.appending("photoinbox.toml")
+            try Data(old.utf8).write(to: URL(filePath: file))
+            let made = try SetupConfiguration(answers, old: Array(old.utf8), context) {
+                $0 == Machine.configuration ? BytePath(file) : $0
+            }
+            #expect(String(decoding: made.text ?? [], as: UTF8.self) == new)
+            // The commands do the same.
+            try shell(made.commands.joined(separator: "\n"), in: scratch)
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == new)
+            let again = try SetupConfiguration(answers, old: made.text, context)
+            #expect(again.text == nil && again.added.isEmpty && again.inbox == "inbox")
+        }
+        // Within a text of several lines an added line would be text.
+        let trap = "[[hook]]\nname = \"a\"\ncommand = [\"/bin/true\", \"\"\"\n#library = x\n\"\"\"]\n"
+        #expect(throws: CommandFailure.self) {
+            _ = try SetupConfiguration(answers(inbox: "/i", library: "/l"), old: Array(trap.utf8), context)
+        }
+        let standard = Array(Settings.defaultFileText().utf8)
+        let made = try SetupConfiguration(answers(.syncthing), old: standard, context)
+        #expect(made.settings.library?.path == "/srv/photos/library" && made.settings.inboxes.first?.mode == .copy)
+    }
+
+    @Test("The properties that systemctl shows are read")
+    func unit() throws {
+        let shown = """
+            LoadState=loaded
+            ActiveState=active
+            UnitFileState=enabled
+            User=_photoinbox
+            ReadWritePaths=-/srv /data/photos
+            ProtectHome=tmpfs
+            BindPaths=/home/ana/Pictures:/home/ana/Pictures:rbind /data/x:/home/ana/x:rbind
+            NeedDaemonReload=no
+            """
+        let unit = try #require(SetupUnit().reading(shown))
+        #expect(unit.isActive && unit.isEnabled && unit.isLoaded && unit.user == "_photoinbox" && unit.hidesHomes)
+        #expect(unit.reaches("/srv/x") && unit.reaches("/data/photos") && !unit.reaches("/data"))
+        #expect(!unit.reaches("/home/ana/Pictures/x"))
+        #expect(unit.bound == ["/home/ana/Pictures"])
+        #expect(SetupUnit().reading("LoadState=masked")?.isMasked == true)
+        #expect(SetupUnit().reading(shown.replacing("LoadState=loaded", with: "LoadState=not-found")) == nil)
+        #expect(SetupUnit().reading("") == nil)
+        let text = unit.dropInText(["/data/my photos/100%", "/home/ana/P"])
+        #expect(
+            text.hasSuffix(
+                "ProtectHome=tmpfs\nBindPaths=-/home/ana/P\nReadWritePaths=\"-/data/my photos/100%%\"\nReadWritePaths=-/home/ana/P\n"
+            ))
+    }
+
+    @Test("An access list grants as acl(5) says, and survives its attribute")
+    func accessLists() throws {
+        let ana = Account(name: "ana", user: 1000, groups: [1000, 50])
+        for (mode, owner, group, wanted, isGranted) in [
+            (0o700, 1000, 1, 7, true), (0o077, 1000, 1, 1, false), (0o070, 1, 50, 7, true), (0o707, 1, 50, 1, false),
+            (0o705, 1, 1, 5, true), (0o705, 1, 1, 2, false),
+        ] as [(UInt32, UInt32, UInt32, UInt32, Bool)] {
+            #expect(AccessList(mode: mode).grants(wanted, to: ana, owner: owner, group: group) == isGranted, "\(mode)")
+        }
+        // u::rwx,u:1000:rwx,g::---,g:50:rwx,m::r-x,o::--- as the kernel stores it.
+        func bytes(_ entries: [(UInt8, UInt8, [UInt8])]) -> [UInt8] {
+            entries.reduce([2, 0, 0, 0]) { $0 + [$1.0, 0, $1.1, 0] + $1.2 }
+        }
+        let none: [UInt8] = [255, 255, 255, 255]
+        let stored = bytes([
+            (1, 7, none), (2, 7, [0xE8, 3, 0, 0]), (4, 0, none), (8, 7, [50, 0, 0, 0]), (16, 5, none), (32, 0, none),
+        ])
+        let list = try #require(AccessList(attribute: stored))
+        #expect(list.attribute == stored)
+        #expect(list.grants(5, to: ana, owner: 1, group: 1) && !list.grants(2, to: ana, owner: 1, group: 1))
+        let bob = Account(name: "bob", user: 1001, groups: [50])
+        #expect(list.grants(5, to: bob, owner: 1, group: 50) && !list.grants(2, to: bob, owner: 1, group: 50))
+        #expect(!list.grants(1, to: Account(name: "eve", user: 7, groups: [7]), owner: 1, group: 1))
+        for count in 0..<stored.count where count % 8 != 4 {
+            #expect(AccessList(attribute: Array(stored[..<count])) == nil)
+        }
+        #expect(AccessList(attribute: [1, 0, 0, 0]) == nil && AccessList(attribute: bytes([(3, 7, none)])) == nil)
+    }
+
+    @Test("A test photo that is not filed in time is reported with its user, and with what the daemon says")
+    func lateness() throws {
+        let account = Account(name: "ana", user: 1000, groups: [1000])
+        let trial = SetupTest(try plan(answers(), Machine()), as: account)
+        var state = DaemonState()
+        #expect(
+            trial.late(state).text
+                == "the test photo of ana (gone) was not filed in time, and is removed: photoinboxd has not seen it. "
+                + "See: photoinbox status")
+        var waiting = DaemonState.InHand()
+        (waiting.inbox, waiting.file) = ("inbox", trial.name.escaped)
+        (waiting.stage, waiting.what) = ("deferred", "library disk full")
+        state.inHand = [waiting, DaemonState.InHand(), DaemonState.InHand()]
+        let problem = """
+            {"code": "PI-402", "severity": "stopped", "what": "library disk full", "effect": "photos wait",
+             "action": "make room", "since": ""}
+            """
+        state.problems = [try JSONDecoder().decode(DaemonState.Problem.self, from: Data(problem.utf8))]
+        let failure = trial.late(state)
+        #expect(failure.status == .failed && failure.action?.hasPrefix("make room") == true)
+        #expect(
+            failure.message.hasSuffix(
+                "deferred, library disk full; 2 other arrivals are in hand\nPI-402 library disk full: photos wait"))
+        // What has another content is not removed.
+        var ended = DaemonState.Ended()
+        #expect(throws: CommandFailure.self) { try trial.requireOwn(ended) }
+        ended.sha256 = String(repeating: "0", count: 64)
+        #expect(throws: CommandFailure.self) { try trial.requireOwn(ended) }
+    }
+
+    @Test("A test photo that the configuration excludes is not dropped")
+    func excluded() throws {
+        let account = Account(name: "ana", user: 1000, groups: [1000])
+        var machine = Machine()
+        for (exclude, isIncluded) in [("[\"*.tmp\"]", true), ("[\"*.jpg\"]", false)] {
+            machine.files[Machine.configuration] = Array(
+                "library = \"/srv/photos/library\"\n[inbox.a]\npath = \"/srv/photos/inbox\"\nexclude = \(exclude)\n"
+                    .utf8)
+            let trial = SetupTest(try plan(answers(), machine), as: account)
+            if isIncluded {
+                try trial.requireIncluded()
+            } else {
+                #expect(throws: CommandFailure.self) { try trial.requireIncluded() }
+            }
+        }
+    }
+
+    @Test("What was put in the place of an examined directory or file is left alone")
+    func swapped() throws {
+        let scratch = try ScratchDirectory()
+        let (inbox, other) = (scratch.bytePath.appending("inbox"), scratch.bytePath.appending("other"))
+        try makeDirectories(scratch.appending("inbox"))
+        try makeDirectories(scratch.appending("other"))
+        let (was, before) = (SetupPlace(at: inbox), SetupPlace(at: other))
+        try shell("mv inbox away; ln -s other inbox", in: scratch)
+        var work = SetupExecution(plan: try plan(answers(), Machine()))
+        let copy = scratch.bytePath.appending("copy")
+        for act: SetupStep.Act in [
+            .directory(inbox, was: was, owner: nil, group: nil, mode: 0o777),
+            .directory(inbox, was: nil, owner: nil, group: nil, mode: 0o777),
+            .directory(inbox.appending("new"), was: nil, owner: nil, group: nil, mode: 0o777),
+            .newFiles(inbox, was: was, AccessList(mode: 0o700)), .newFiles(inbox, was: nil, AccessList(mode: 0o700)),
+            // The same directory by another path, or made by somebody else.
+            .directory(inbox, was: before, owner: nil, group: nil, mode: 0o777),
+            .newFiles(inbox, was: before, AccessList(mode: 0o700)), .newFiles(other, was: nil, AccessList(mode: 0o700)),
+            .file(scratch.bytePath.appending("file"), was: [1], [2], copy: copy),
+            .file(inbox.appending("file"), was: nil, [2], copy: copy),
+            .file(inbox, was: nil, [2], copy: copy),
+        ] {
+            #expect(throws: CommandFailure.self, "\(act)") {
+                _ = try work.carryOut(SetupStep(subject: "inbox", found: "there", act: act))
+            }
+        }
+        #expect(SetupPlace(at: other) == before && SetupPlace(at: inbox)?.isDirectory == false)
+        // What is there is changed, and a file's old content kept.
+        let list = try #require(AccessList(attribute: Self.list(user: 1001, mask: 7)))
+        #expect(
+            try work.carryOut(SetupStep(subject: "", found: "", act: .newFiles(other, was: before, list))) == nil)
+        #expect(SetupPlace(at: other)?.newFiles == list)
+        // A new directory in it has the mode that was shown, and not what that list makes of it.
+        let new = other.appending("new")
+        _ = try work.carryOut(
+            SetupStep(subject: "", found: "", act: .directory(new, was: nil, owner: nil, group: nil, mode: 0o2770)))
+        #expect(SetupPlace(at: new)?.modeText == "2770" && SetupPlace(at: new)?.access == nil)
+        #expect(
+            try work.carryOut(
+                SetupStep(subject: "", found: "", act: .newFiles(new, was: nil, AccessList(mode: 0o775)))) == nil)
+        #expect(SetupPlace(at: new)?.newFiles == AccessList(mode: 0o775))
+        try shell("printf old >file; chmod 0600 file", in: scratch)
+        let file = scratch.bytePath.appending("file")
+        let write = SetupStep(
+            subject: "", found: "", act: .file(file, was: Array("old".utf8), Array("new".utf8), copy: copy))
+        _ = try work.carryOut(write)
+        #expect(try bytes(of: scratch.appending("file")) == Array("new".utf8))
+        #expect(try bytes(of: scratch.appending("copy")) == Array("old".utf8))
+        #expect(SetupPlace(at: file)?.modeText == "0600" && SetupPlace(at: copy)?.modeText == "0600")
+        // A copy overwrites nothing.
+        try shell("printf old >file", in: scratch)
+        #expect(throws: CommandFailure.self) { _ = try work.carryOut(write) }
+    }
+
+    @Test("A parent that is exchanged while a directory is made does not have another one changed")
+    func exchanged() async throws {
+        let scratch = try ScratchDirectory()
+        try shell("mkdir parent evil; mkdir -m 0700 evil/inbox; touch evil/inbox/file", in: scratch)
+        let inbox = scratch.bytePath.appending("parent/inbox")
+        let victim = try #require(SetupPlace(at: scratch.bytePath.appending("evil/inbox")))
+        let isOver = Locked(false)
+        let path = scratch.path
+        async let exchanges: Void = aside {
+            var count = 0
+            while !isOver.withLock({ $0 }) {
+                try swapPlaces("\(path)/parent", "\(path)/evil")
+                count += 1
+            }
+            if count % 2 == 1 { try swapPlaces("\(path)/parent", "\(path)/evil") }
+        }
+        let plan = try plan(answers(), Machine())
+        var made = 0
+        for _ in 0..<2_000 {
+            var work = SetupExecution(plan: plan)
+            let act = SetupStep.Act.directory(inbox, was: nil, owner: nil, group: nil, mode: 0o777)
+            do {
+                _ = try work.carryOut(SetupStep(subject: "", found: "", act: act))
+                made += 1
+            } catch is CommandFailure {}
+            for name in ["parent", "evil"] { rmdir("\(path)/\(name)/inbox") }
+        }
+        isOver.withLock { $0 = true }
+        try await exchanges
+        #expect(made > 0)
+        #expect(SetupPlace(at: scratch.bytePath.appending("evil/inbox")) == victim)
+    }
+
+    @Test("Links are resolved before anything is judged, if nobody else can have made or can change them")
+    func walks() throws {
+        let scratch = try ScratchDirectory()
+        let root = try realPath(scratch.bytePath)
+        let own: Set<UInt32> = [0, geteuid()]
+        try shell(
+            "mkdir -p a/b; ln -s a/b link; ln -s b/../b a/up; ln -s nowhere dangling; ln -s loop loop", in: scratch)
+        func walk(_ name: BytePath, _ owners: Set<UInt32>? = nil) throws(CommandFailure) -> LinkWalk {
+            try LinkWalk(root.appending(name), owners: owners ?? own)
+        }
+        #expect(try walk("link").path == root.appending("a/b"))
+        #expect(try walk("link/new/inbox").path == root.appending("a/b/new/inbox"))
+        #expect(try walk("a/b").foreign == nil)
+        for name: BytePath in ["dangling", "dangling/x", "loop"] {
+            #expect(throws: CommandFailure.self, "\(name)") { _ = try walk(name) }
+        }
+        // One of somebody else, or that somebody else could change.
+        #expect(throws: CommandFailure.self) { _ = try walk("link", [4_000_000_000]) }
+        #expect(try walk("a/b", [4_000_000_000]).foreign != nil)
+        chmod(scratch.appending("a"), 0o775)
+        #expect(try walk("a/b").foreign?.hasPrefix("\(root.appending("a")) (") == true)
+        #expect(throws: CommandFailure.self) { _ = try walk("a/up") }
+        chmod(scratch.appending("a"), 0o1777)
+        #expect(throws: CommandFailure.self) { _ = try walk("a/up") }
+        chmod(scratch.appending("a"), 0o755)
+        #expect(try walk("a/up").path == root.appending("a/b"))
+        // Nothing is opened through a link.
+        #expect(SetupPlace(at: root.appending("link"))?.isDirectory == false)
+        #expect(SetupPlace(at: root.appending("link/.")) == nil && SetupPlace(at: root.appending("dangling/x")) == nil)
+        #expect(throws: (any Error).self) { _ = try openWithoutLinks(root.appending("link")).raw }
+    }
+
+    @Test("What the daemon says that it returned is removed only below its directory, and through no link")
+    func returned() throws {
+        let scratch = try ScratchDirectory()
+        let root = try realPath(scratch.bytePath)
+        try shell("mkdir -p library returned/inbox other", in: scratch)
+        var machine = Machine()
+        machine.files[Machine.configuration] = Array(
+            "library = \"\(root)/library\"\nreturned = \"\(root)/returned\"\n[inbox.a]\npath = \"/srv/photos/inbox\"\n"
+                .utf8)
+        for name: BytePath in ["library", "quarantine", "duplicates", "returned", "trash"] {
+            machine.links[root.appending(name)] = BytePath("/srv/photos").appending(name)
+        }
+        let trial = SetupTest(try plan(answers(), machine), as: Account(name: "ana", user: 1000, groups: [1000]))
+        let name = trial.name.escaped
+        try shell("touch returned/inbox/\(name) other/\(name); ln -s ../other returned/link", in: scratch)
+        for place in ["other", "returned/link", "returned/../other"] {
+            #expect(throws: (any Error).self) { try trial.remove(root.appending(BytePath("\(place)/\(name)"))) }
+        }
+        #expect(throws: CommandFailure.self) { try trial.remove(root.appending("returned/inbox/another.jpg")) }
+        try trial.remove(root.appending(BytePath("returned/inbox/\(name)")))
+        #expect(access(scratch.appending("other/\(name)"), F_OK) == 0)
+        #expect(access(scratch.appending("returned/inbox/\(name)"), F_OK) != 0)
+    }
+
+    @Test("A request to stop is obeyed between two steps")
+    func stopped() throws {
+        let plan = try plan(answers(), Machine())
+        let failure = #expect(throws: CommandFailure.self) {
+            _ = try SetupCommand.carryOut(plan, SetupOutput()) { true }
+        }
+        #expect(failure?.text == "stopped before user _photoinbox. Run this again to go on.")
+    }
+
+    @Test("What to add to other servers names the place and the group")
+    func advice() {
+        let samba = Droppers.samba.advice(answers(.samba, group: "photos")) ?? ""
+        #expect(samba.contains("path = /srv/photos/inbox") && samba.contains("force group = photos"))
+        #expect(samba.contains("directory mask = 2775"))
+        #expect(
+            Droppers.sftp.advice(answers(.sftp))?.contains("Match User ana\n    ForceCommand internal-sftp -u 0002")
+                == true)
+        #expect(Droppers.ftp.advice(answers(.ftp))?.contains("local_umask=002") == true)
+        #expect(Droppers.syncthing.advice(answers(.syncthing))?.contains("Receive Only") == true)
+        #expect(Droppers.local.advice(answers()) == nil && Droppers.me.advice(answers(.me)) == nil)
+    }
+}
+
+extension Machine {
+    fileprivate var photos: [BytePath] {
+        ["/srv/photos", "/data/photos", "/data", "/home/ana/Pictures"].flatMap { above in
+            ["inbox", "library", "in"].map { BytePath(above).appending($0) }
+        }
+    }
+
+    /// Makes all directories of photos.
+    fileprivate mutating func make(_ owner: String, _ group: String, _ mode: UInt32) {
+        for path in photos {
+            if places[path.parent] == nil { places[path.parent] = SetupPlace() }
+            places[path] = place(owner, group, mode)
+        }
+    }
+}
