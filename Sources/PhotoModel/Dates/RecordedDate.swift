@@ -13,7 +13,6 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     case videoHeader = "video-header"
     case xmp = "xmp"
     case iptc = "iptc"
-    case takeout = "takeout"
     case fileName = "file-name"
     case exifModified = "exif-modified"
     case pngText = "png-text"
@@ -31,7 +30,6 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
         case .videoHeader: "movie header's creation time"
         case .xmp: "XMP date"
         case .iptc: "IPTC date"
-        case .takeout: "Google Takeout's date"
         case .fileName: "file name"
         case .exifModified: "EXIF DateTime (last change)"
         case .pngText: "PNG creation time"
@@ -44,7 +42,7 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
     package var isSure: Bool {
         switch self {
         case .exifOriginal, .exifDigitized, .camera, .gps, .videoCreation, .videoHeader: true
-        case .xmp, .iptc, .takeout, .fileName, .exifModified, .pngText, .pngTime, .fileModified: false
+        case .xmp, .iptc, .fileName, .exifModified, .pngText, .pngTime, .fileModified: false
         }
     }
 }

@@ -1,12 +1,7 @@
-import FileValues
-
 /// What a sidecar says of its photo.
 package struct SidecarMetadata: Equatable, Sendable {
     package var source: MetadataSource
     package var metadata: PhotoMetadata
-    package var dates: [RecordedDate] = []
-    /// The name of the photo as Google Takeout had it.
-    package var title: String?
 
     /// Sidecars are small; of a larger one, nothing is read.
     package static let largest: UInt64 = 4 * 1024 * 1024
@@ -18,19 +13,9 @@ package struct SidecarMetadata: Equatable, Sendable {
             var xmp = XMPProperties()
             xmp.add(bytes)
             (source, metadata) = (.sidecar, xmp.metadata)
-            dates = xmp.dates.map { RecordedDate(provenance: .xmp, bytes: $0.utf8) }
         case .takeout:
             guard let json = JSONNode(bytes), case .object = json else { return nil }
             (source, metadata) = (.takeout, Self.takeout(json))
-            title = keptText(json["title"]?.text)
-            if let seconds = json["photoTakenTime"]?["timestamp"]?.text.flatMap({ Int64($0) }) {
-                let instant = FileTime(seconds: seconds, nanoseconds: 0)
-                dates = [
-                    RecordedDate(
-                        provenance: .takeout, text: CivilDateTime(instant).map { "\($0) UTC" } ?? "\(seconds)",
-                        reading: .instant(instant))
-                ]
-            }
         // Apple's edits are a recipe for pixels, and a thumbnail's metadata are its film's.
         case .aae, .thm: return nil
         }
