@@ -92,6 +92,8 @@ package struct DaemonState: Codable, Sendable {
         package var knownFiles = 0
         /// Files that programs are writing; absent if none is.
         package var beingWritten: Int?
+        /// Files of no format that is filed, which stay there.
+        package var leftAlone: Int?
         package var counts = Counts()
         package var lastReconciliation: String?
         package var events = 0

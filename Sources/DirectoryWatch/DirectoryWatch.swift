@@ -123,8 +123,11 @@ public final class DirectoryWatch: Sendable {
     /// Acknowledges a file that the receiver has processed with this identity, and that stays where it is; nil for what is no
     /// regular file. After a restart it is reported again only if it has changed. Without effect if it was reported with
     /// another identity since. In the handler, too, and until the watch is released.
-    public func acknowledge(root: String, path: BytePath, identity: FileIdentity?) {
-        engine.acknowledge(root, path, identity)
+    ///
+    /// One that the receiver has no use for, so `isLeftAlone`, counts in ``RootSnapshot/leftAlone`` until it is gone,
+    /// renamed or changed, also after a restart.
+    public func acknowledge(root: String, path: BytePath, identity: FileIdentity?, isLeftAlone: Bool = false) {
+        engine.acknowledge(root, path, identity, isLeftAlone: isLeftAlone)
     }
 
     /// The memory for the next watch: the acknowledged files that are still there, and the directories; of roots that are

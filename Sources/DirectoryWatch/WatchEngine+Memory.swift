@@ -18,9 +18,9 @@ extension WatchEngine {
         }
     }
 
-    func acknowledge(_ root: String, _ path: BytePath, _ identity: FileIdentity?) {
+    func acknowledge(_ root: String, _ path: BytePath, _ identity: FileIdentity?, isLeftAlone: Bool) {
         guard let place = roots.firstIndex(where: { $0.id == root }) else { return }
-        withCore { $0.acknowledge(place, path, identity) }
+        withCore { $0.acknowledge(place, path, identity, isLeftAlone: isLeftAlone) }
     }
 
     /// The memory of all roots, those included that are not watched now.

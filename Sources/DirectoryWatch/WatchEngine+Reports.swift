@@ -101,7 +101,8 @@ extension WatchEngine.State {
             unreadable: tree.unreadableDirectories,
             firstUnreadable: core.state.tree.firstUnreadable(of: root).map {
                 UnreadableDirectory(path: $0.path, reason: Errno(rawValue: $0.failure))
-            }, knownFiles: tree.files, unfinishedFiles: tree.unfinishedFiles, notices: state.counts.notices,
+            }, knownFiles: tree.files, unfinishedFiles: tree.unfinishedFiles, leftAlone: tree.leftAlone,
+            notices: state.counts.notices,
             waitingLookups: state.waitingLookups, surveys: state.surveys, lastReconciliation: reports[root], step: step)
     }
 }

@@ -114,6 +114,8 @@ public struct RootSnapshot: Hashable, Sendable {
     public let knownFiles: Int
     /// Those of them that were made and not closed yet: programs are writing them.
     public let unfinishedFiles: Int
+    /// Those of them that were acknowledged as left alone.
+    public let leftAlone: Int
     /// Notices given.
     public let notices: Int
     /// Names that wait to be looked up.

@@ -165,8 +165,10 @@ extension TreeCore {
 
 extension TreeCore {
     /// The receiver has processed a file with this identity; nil for what is no regular file.
-    package mutating func acknowledge(_ root: Int, _ path: BytePath, _ identity: FileIdentity?) {
-        RootHandling.acknowledge(root, path, identity, in: &state)
+    package mutating func acknowledge(
+        _ root: Int, _ path: BytePath, _ identity: FileIdentity?, isLeftAlone: Bool = false
+    ) {
+        RootHandling.acknowledge(root, path, identity, isLeftAlone: isLeftAlone, in: &state)
     }
 
     /// The receiver does not want a file known any more.

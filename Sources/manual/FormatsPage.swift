@@ -17,7 +17,7 @@ func formatsPage() -> String {
     lines += [
         "",
         "Sidecars are filed with their photo: `.xmp`, `.aae`, `.thm`, and the `.json` of Google Takeout. Everything else stays in",
-        "its inbox; `photoinbox explain FILE` says why.",
+        "its inbox: `photoinbox status` counts it, `photoinbox explain FILE` says why.",
     ]
     return lines.map { "\($0)\n" }.joined()
 }

@@ -196,6 +196,16 @@ struct StateReportTests {
         return inbox
     }
 
+    @Test func filesLeftAloneAreCounted() throws {
+        var inbox = try Self.inbox("a", "live")
+        inbox.leftAlone = 0
+        #expect(Self.render(try Self.report(inboxes: [inbox])).contains("          a  live, nothing waiting\n"))
+        inbox.leftAlone = 1_200
+        let report = try Self.report(inboxes: [inbox])
+        #expect(Self.render(report).contains("          a  live, nothing waiting, 1,200 files left alone\n"))
+        #expect(report.json.compact.contains(#""left_alone":1200,"#))
+    }
+
     @Test func jsonHasTheSameFacts() throws {
         let json = try Self.stopped().json.compact
         #expect(

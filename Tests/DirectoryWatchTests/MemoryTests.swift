@@ -274,7 +274,8 @@ private func sample(directories: Int, files: Int, using random: inout Seeded) ->
                     RootMemory.Entry(
                         name: name(left), kind: Bool.random(using: &random) ? .regular : .symbolicLink,
                         identity: FileIdentity(
-                            inode: random.next(), size: random.next(), modified: time(), changed: time())))
+                            inode: random.next(), size: random.next(), modified: time(), changed: time()),
+                        isLeftAlone: Bool.random(using: &random)))
                 left -= 1
             }
         }

@@ -91,6 +91,48 @@ struct RestartTests {
         await watched.end()
     }
 
+    @Test("Files left alone are counted until they are gone, renamed or changed, and after a restart")
+    func leftAlone() async throws {
+        var watched = try Watched()
+        mkdir(watched.path("a"), 0o755)
+        let names = ["a/1", "a/2", "3", "4", "5", "photo"]
+        for name in names { try watched.write("inbox/\(name)", name) }
+        await watched.start()
+        func acknowledge(_ notices: [WatchNotice]) {
+            watched.queue.sync {
+                for notice in notices {
+                    watched.watch.acknowledge(
+                        root: notice.root, path: notice.path, identity: notice.identity,
+                        isLeftAlone: notice.path != "photo")
+                }
+            }
+        }
+        var count: Int { watched.watch.snapshot().roots[0].leftAlone }
+        #expect(count == 0)
+        acknowledge(watched.removeNotices())
+        _ = await watched.reconcile()
+        #expect(count == 5)
+        let memory = try WatchMemory(decoding: watched.queue.sync { watched.watch.memory() }.encoded())
+        await watched.end()
+        watched = try Watched(in: watched.scratch, memory: memory)
+        await watched.start()
+        #expect(count == 5 && watched.removeLines().isEmpty)
+
+        unlink(watched.path("3"))
+        rename(watched.path("4"), watched.path("four"))
+        _ = await watched.reconcile()
+        #expect(count == 3)
+        acknowledge(watched.removeNotices().filter { $0.path == "four" })
+        _ = await watched.reconcile()
+        #expect(count == 4)
+        try await watched.waitForClose("5") { try watched.write("inbox/5", "more") }
+        #expect(count == 3)
+        try runProgram(["/bin/rm", "-rf", watched.path("a")])
+        _ = await watched.reconcile()
+        #expect(count == 1)
+        await watched.end()
+    }
+
     @Test("Files that the rule excludes now are neither reported, nor remembered, nor reported as vanished")
     func excluded() async throws {
         var watched = try Watched()

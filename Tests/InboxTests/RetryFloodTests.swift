@@ -28,7 +28,7 @@ struct RetryFloodTests {
                 ended: { tell.yield(($0.key.path.description, retried.withLock { $0 })) },
                 deferred: { _, _, attempt, _ in if attempt > 1 { retried.withLock { $0 += 1 } } }, symptom: { _ in },
                 activity: { _ in }), isPaused: { _ in isPaused.withLock { $0 } })
-        await pipeline.start { _, _ in }
+        await pipeline.start { _, _, _ in }
         let keys = (0..<count).map { ArrivalKey(inbox: "card", path: BytePath("broken-\($0).jpg")) }
         for key in keys {
             try Data([0xFF, 0xD8, 0xFF]).write(to: URL(filePath: "\(scratch.path)/inbox/\(key.path)"))

@@ -92,7 +92,7 @@ struct StorageTroubleTests {
     func finishedByRecovery() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "state")
-        await troubled.pipeline.start { _, _ in }
+        await troubled.pipeline.start { _, _, _ in }
         try troubled.house.drop(["a.jpg": "exif.jpg"])
         let conclusions = await troubled.house.file(["a.jpg"]) { step in
             if step == FilingStep.removeSource.words { try? troubled.fill() }
@@ -127,7 +127,7 @@ struct StorageTroubleTests {
     func takenAway() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "library")
-        await troubled.pipeline.start { _, _ in }
+        await troubled.pipeline.start { _, _, _ in }
         // Room for a trial, and not for the photo.
         try troubled.fill(leaving: 5 << 18)
         let photo = try largePhoto(3 << 19)
@@ -157,7 +157,7 @@ struct StorageTroubleTests {
     func smallerOne() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "library")
-        await troubled.pipeline.start { _, _ in }
+        await troubled.pipeline.start { _, _, _ in }
         try troubled.fill(leaving: 1 << 18)
         let large = ArrivalKey(inbox: "card", path: "large.jpg")
         let photo = try largePhoto(1 << 20)
@@ -213,7 +213,7 @@ struct StorageTroubleTests {
     func stays() async throws {
         let scratch = try ScratchDirectory()
         let troubled = try TroubledHouse(scratch.path, small: "library")
-        await troubled.pipeline.start { _, _ in }
+        await troubled.pipeline.start { _, _, _ in }
         try troubled.fill()
         troubled.problems.symptom(.library(failure: .full()))
         await troubled.pipeline.tryStorage(troubled.problems.failing)

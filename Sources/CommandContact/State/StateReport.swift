@@ -102,6 +102,9 @@ package struct StateReport {
         if inbox.counts.inHand == 0, inbox.counts.deferred == 0, inbox.beingWritten == nil {
             parts.append("nothing waiting")
         }
+        if let others = inbox.leftAlone, others > 0 {
+            parts.append("\(HumanText.count(others, "file", "files")) left alone")
+        }
         if let oldest = own.compactMap({ FileTime(rfc3339: $0.firstSeen)?.seconds }).min() {
             parts.append("oldest \(HumanText.age(now - oldest))")
         }
@@ -215,7 +218,7 @@ extension DaemonState.Inbox: JSONRepresentable {
                 JSONField("mode", mode), JSONField("state", verdict), JSONField("reason", reason),
                 JSONField("stalled_seconds", stalledSeconds), JSONField("watches", watches),
                 JSONField("polled_folders", polledDirectories), JSONField("coverage", coverage),
-                JSONField("counts", counts), JSONField("overflows", overflows),
+                JSONField("counts", counts), JSONField("left_alone", leftAlone), JSONField("overflows", overflows),
                 JSONField(
                     "paused", paused.map { JSONValue.object([JSONField("since", $0.since), JSONField("by", $0.by)]) }),
                 JSONField("last_reconciliation", lastReconciliation),

@@ -128,8 +128,10 @@ final class Generation: Sendable {
     func start() async {
         dependencies.keptFiles.watchBegan()
         let (watch, pipeline, watchQueue) = (watch, pipeline, watchQueue)
-        await pipeline.start(after: prepare) { key, identity in
-            watchQueue.async { watch.acknowledge(root: key.inbox, path: key.path, identity: identity) }
+        await pipeline.start(after: prepare) { key, identity, isLeftAlone in
+            watchQueue.async {
+                watch.acknowledge(root: key.inbox, path: key.path, identity: identity, isLeftAlone: isLeftAlone)
+            }
         }
         let problems = WatchProblems(reporter: dependencies.state.problems)
         await withCheckedContinuation { done in

@@ -95,6 +95,7 @@ extension DaemonState.Inbox {
         guard let root else { return }
         (watches, knownFiles, events) = (root.watches, root.knownFiles, root.notices)
         beingWritten = root.unfinishedFiles == 0 ? nil : root.unfinishedFiles
+        leftAlone = root.leftAlone
         coverage = DaemonState.Coverage(root, now: now)
         lastReconciliation = root.lastReconciliation?.ended.rfc3339
     }

@@ -41,6 +41,8 @@ enum KeptState: Hashable, Sendable {
     case asNoticed
     /// As it was when it was opened.
     case opened(FileIdentity)
+    /// The same, and its content is of no format that is filed, or of a sidecar without its photo.
+    case leftAlone(FileIdentity)
 }
 
 /// A sign of a problem, or of its absence, that work on files has shown. The daemon turns signs into rows of the problem

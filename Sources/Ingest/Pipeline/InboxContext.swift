@@ -79,7 +79,7 @@ final class InboxContext {
     /// Ignored as it is now, by its content.
     func ignored(_ arrival: Arrival, _ source: SourceFile, _ reason: String) -> Conclusion {
         var conclusion = ended(arrival, .ignored, reason)
-        conclusion.kept = .opened(source.identity)
+        conclusion.kept = .leftAlone(source.identity)
         return conclusion
     }
 

@@ -79,7 +79,7 @@ package actor Pipeline {
     private var startup = Startup()
     /// What the timer is set to.
     private var wakeSet: Moment?
-    private var whenKept: (@Sendable (ArrivalKey, FileIdentity?) -> Void)?
+    private var whenKept: (@Sendable (ArrivalKey, FileIdentity?, _ isLeftAlone: Bool) -> Void)?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -100,13 +100,13 @@ package actor Pipeline {
 
     /// Finishes or undoes what an earlier life left under way, then admits arrivals. `kept` is called, on the queue,
     /// with files that stay in their inbox and need nothing more, in the state in which they had their outcome; nil for
-    /// what is no regular file.
+    /// what is no regular file. Left alone are those of no format that is filed.
     ///
     /// With `prepare`, arrivals are admitted when that has returned, which this does not wait for: it may take hours. Nor does
     /// it wait for an inbox whose disk does not answer for five seconds: that one's are admitted when it does.
     package func start(
         after prepare: (@Sendable () async -> Void)? = nil,
-        kept: @escaping @Sendable (ArrivalKey, FileIdentity?) -> Void
+        kept: @escaping @Sendable (ArrivalKey, FileIdentity?, _ isLeftAlone: Bool) -> Void
     ) async {
         whenKept = kept
         wakeTimer.setEventHandler { [weak self] _ in self?.assumeIsolated { $0.wake() } }
@@ -329,8 +329,9 @@ package actor Pipeline {
         // What was reported again meanwhile is in line again, and will be concluded then.
         if let kept = conclusion.kept, after == nil {
             switch kept {
-            case .asNoticed: whenKept?(key, arrival.noticed)
-            case .opened(let identity): whenKept?(key, identity)
+            case .asNoticed: whenKept?(key, arrival.noticed, false)
+            case .opened(let identity): whenKept?(key, identity, false)
+            case .leftAlone(let identity): whenKept?(key, identity, true)
             }
         }
         if let pairing = conclusion.pairing {

@@ -45,13 +45,13 @@ final class Prover {
         }
         mover.forgetLateOutcome(of: path)
         let (identity, keys) = (source.identity, spec.sets.isEnabled ? arrival.setKeys.map(\.bytes) : [])
-        let (isKept, hasSet) = try await inbox.catalogue.perform("looking up an arrival") { [name = spec.name] in
-            (try $0.isKept(identity, inbox: name), try $0.hasFiledSet(inbox: name, keys: keys))
+        let (kept, hasSet) = try await inbox.catalogue.perform("looking up an arrival") { [name = spec.name] in
+            (try Self.keptState(of: identity, inbox: name, in: $0), try $0.hasFiledSet(inbox: name, keys: keys))
         }
-        if isKept {
+        if let kept {
             // It was logged in an earlier life, or a moment ago: now it is only counted.
             var conclusion = Conclusion(.ended(.ignored))
-            conclusion.kept = .opened(source.identity)
+            conclusion.kept = kept
             return .concluded(conclusion)
         }
         if try await isPending(path) {
@@ -86,6 +86,17 @@ final class Prover {
         }
         conclusion.quiet = found.quiet
         return .concluded(conclusion)
+    }
+
+    /// The state in which a file had its outcome, if it has been so since; nil if it is to be examined.
+    private static func keptState(
+        of identity: FileIdentity, inbox: String, in catalogue: CatalogueFile
+    ) throws(CatalogueError) -> KeptState? {
+        guard try catalogue.isKept(identity, inbox: inbox),
+            let kept = try catalogue.keptSource(like: identity, inbox: inbox)
+        else { return nil }
+        let last = try catalogue.outcomes(forPath: kept.path, inbox: inbox).first?.outcome.outcome
+        return last == .ignored ? .leftAlone(identity) : .opened(identity)
     }
 
     /// What is known of a file that was read.

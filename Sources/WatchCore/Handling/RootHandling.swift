@@ -54,7 +54,9 @@ enum RootHandling {
 extension RootHandling {
     /// The receiver has processed a file with this identity; nil for what is no regular file. Ignored if it is known
     /// otherwise by now: then it was reported again, and that has to be acknowledged.
-    static func acknowledge(_ root: Int, _ path: BytePath, _ identity: FileIdentity?, in state: inout TreeState) {
+    static func acknowledge(
+        _ root: Int, _ path: BytePath, _ identity: FileIdentity?, isLeftAlone: Bool, in state: inout TreeState
+    ) {
         guard let directory = state.tree.find(root, path.parent),
             let name = state.tree.directories.names.find(path.name),
             var known = state.tree[directory, name], !known.isAcknowledged
@@ -67,6 +69,7 @@ extension RootHandling {
         case .writing, .resting: return
         }
         known.isAcknowledged = true
+        known.isLeftAlone = isLeftAlone
         state.tree.setFile(directory, name, known)
     }
 
@@ -97,7 +100,9 @@ extension TreeState {
                 positions[node] = 0
             }
             for (name, file) in tree.files(in: node) where file.isAcknowledged {
-                memory.add(RootMemory.Entry(name: tree.name(name), kind: file.kind, identity: file.identity))
+                memory.add(
+                    RootMemory.Entry(
+                        name: tree.name(name), kind: file.kind, identity: file.identity, isLeftAlone: file.isLeftAlone))
             }
         }
         return memory

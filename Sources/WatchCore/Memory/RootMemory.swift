@@ -6,7 +6,7 @@ package import FileValues
 /// name for a directory, 43 bytes and its name for a file, little endian:
 /// ```
 /// directory  parent u32 (none: all ones) · inode u64 · files u32 · name length u16 · name, then its files
-/// file       kind u8 · inode u64 · size u64 · modified i64, u32 · changed i64, u32 · name length u16 · name
+/// file       kind u8 (its highest bit: left alone) · inode u64 · size u64 · modified i64, u32 · changed i64, u32 · name length u16 · name
 /// ```
 /// A value, whose content was checked.
 package struct RootMemory: Hashable, Sendable {
@@ -15,6 +15,8 @@ package struct RootMemory: Hashable, Sendable {
         package let name: BytePath
         package let kind: FileKind
         package let identity: FileIdentity
+        /// It was acknowledged as one that the receiver has no use for.
+        package var isLeftAlone = false
     }
 
     /// How many memories are kept of directories that were at one root's path, one after the other.
@@ -62,7 +64,7 @@ package struct RootMemory: Hashable, Sendable {
 
     /// Adds an entry to the directory that was added last.
     package mutating func add(_ entry: Entry) {
-        bytes.append(entry.kind.code)
+        bytes.append(entry.kind.code | (entry.isLeftAlone ? leftAloneMark : 0))
         bytes.append(littleEndian: entry.identity.inode)
         bytes.append(littleEndian: entry.identity.size)
         append(entry.identity.modified)
@@ -159,13 +161,15 @@ extension RootMemory {
     }
 
     private static func readEntry(_ cursor: inout ByteCursor) throws(WatchMemoryError) -> Entry {
-        guard let kind = FileKind(code: try cursor.read()) else {
+        let code = try cursor.read(UInt8.self)
+        guard let kind = FileKind(code: code & ~leftAloneMark) else {
             throw WatchMemoryError(.malformed("an entry of no kind"))
         }
         let identity = FileIdentity(
             inode: try cursor.read(), size: try cursor.read(), modified: try readTime(&cursor),
             changed: try readTime(&cursor))
-        return Entry(name: try readName(&cursor), kind: kind, identity: identity)
+        return Entry(
+            name: try readName(&cursor), kind: kind, identity: identity, isLeftAlone: code & leftAloneMark != 0)
     }
 
     private static func readTime(_ cursor: inout ByteCursor) throws(WatchMemoryError) -> FileTime {
@@ -186,6 +190,9 @@ extension RootMemory {
         return name
     }
 }
+
+/// In the kind of an entry in the file.
+private let leftAloneMark: UInt8 = 0x80
 
 extension FileKind {
     /// Kinds of entries by their number in the file; directories have none, being no entries.

@@ -21,6 +21,8 @@ package struct Tree {
         /// Directories without a watch, which are listed again and again.
         fileprivate(set) var polled: Set<NodeID> = []
         fileprivate(set) var unreadable: Set<NodeID> = []
+        /// Files that the receiver has no use for.
+        package fileprivate(set) var leftAlone = 0
         /// Files that were reported as created, and not as finished yet.
         fileprivate(set) var unfinished: Set<DirtyNames.Key> = []
         /// The errno(3) of the last directory that could not be read.
@@ -206,6 +208,7 @@ extension Tree {
             roots[root].directories += sign
             for (name, file) in files(in: directory) {
                 roots[root].files += sign
+                if file.isLeftAlone { roots[root].leftAlone += sign }
                 guard file.isUnfinished else { continue }
                 let key = DirtyNames.Key(directory: directory, name: name)
                 if isCounted { roots[root].unfinished.insert(key) } else { roots[root].unfinished.remove(key) }
@@ -234,6 +237,7 @@ extension Tree {
                 files.remove(directory, name, head: &directories[directory].firstFile)
             }
         roots[root].files += (file == nil ? 0 : 1) - (before == nil ? 0 : 1)
+        roots[root].leftAlone += (file?.isLeftAlone == true ? 1 : 0) - (before?.isLeftAlone == true ? 1 : 0)
         if file?.isUnfinished == true {
             roots[root].unfinished.insert(DirtyNames.Key(directory: directory, name: name))
         } else if before?.isUnfinished == true {
@@ -266,7 +270,7 @@ extension Tree {
                     current, intern(entry.name),
                     KnownFile(
                         identity: entry.identity, state: entry.kind == .regular ? .reported : .special(entry.kind),
-                        isAcknowledged: true))
+                        isAcknowledged: true, isLeftAlone: entry.isLeftAlone))
             })
     }
 }

@@ -20,6 +20,8 @@ struct KnownFile: Hashable, Sendable {
     var mustDiffer = false
     /// The receiver has processed it as it is: it need not be reported again after a restart.
     var isAcknowledged = false
+    /// It was acknowledged as one that the receiver has no use for.
+    var isLeftAlone = false
 
     /// Whether its end is still to come.
     var isUnfinished: Bool { state == .writing || state == .resting }
