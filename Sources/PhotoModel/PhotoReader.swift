@@ -142,9 +142,25 @@ extension SourceReader where Source: ~Copyable {
         if header.count >= 8, header.allSatisfy({ $0 == 0 }) {
             return .cutShort(reason: "it begins with zero bytes: nothing was written there yet")
         }
-        let isText = header.allSatisfy { (0x20...0x7E).contains($0) || (0x09...0x0D).contains($0) || $0 >= 0x80 }
         return .notAPhoto(
-            reason: isText ? "it is text" : "its first bytes, \(hex(header.prefix(4))), are of no format that is filed")
+            reason: try otherKind(header).map { "it is \($0)" }
+                ?? "its first bytes, \(hex(header.prefix(4))), are of no format that is filed")
+    }
+
+    /// The kind of a file that is not filed, for people; nil if it is not known.
+    private mutating func otherKind(_ header: [UInt8]) throws(WalkStop) -> String? {
+        let isText = header.allSatisfy { (0x20...0x7E).contains($0) || (0x09...0x0D).contains($0) || $0 >= 0x80 }
+        if let name = OtherKind.name(of: header, isText: isText) { return name }
+        if isText { return OtherKind.text(header) }
+        if header.begins(with: "PK\u{3}\u{4}") {
+            let end = size - min(size, 4_096)
+            return OtherKind.zip(holding: try bytes(at: 0, count: 4_096) + bytes(at: end, count: 4_096))
+        }
+        if try bytes(at: 257, count: 5).begins(with: "ustar") { return "a tar archive" }
+        if try bytes(at: 32_769, count: 5).begins(with: "CD001") { return "an ISO 9660 disk image" }
+        if size > 512, try bytes(at: size - 512, count: 4).begins(with: "koly") { return "a macOS disk image" }
+        if try bytes(at: 510, count: 2) == [0x55, 0xAA] { return "a disk image" }
+        return nil
     }
 
     private func hex(_ bytes: some Sequence<UInt8>) -> String {

@@ -223,3 +223,41 @@ struct PhotoReaderTests {
         }
     }
 }
+
+@Suite("Files that are not filed are named")
+struct OtherKindTests {
+    private static func zip(_ name: String) -> [UInt8] {
+        Array("PK\u{3}\u{4}".utf8) + [UInt8](repeating: 1, count: 22) + [8, 0, 0, 0] + Array(name.utf8) + [0xF0, 1, 2]
+    }
+
+    private static func at(_ offset: Int, _ text: String) -> [UInt8] {
+        [1] + [UInt8](repeating: 2, count: offset - 1) + Array(text.utf8) + [UInt8](repeating: 3, count: 600)
+    }
+
+    private static let kinds: [(bytes: [UInt8], name: String)] = [
+        (Array("%PDF-1.7\n%".utf8) + [0xE2, 0xE3, 0xCF, 0xD3, 0x0A], "a PDF document"), (zip("a.bin"), "a ZIP archive"),
+        (zip("[Content_Types].xml"), "a Microsoft Office document"), (zip("word/document.xml"), "a Word document"),
+        (zip("mimetypeapplication/vnd.oasis.opendocument.text"), "an OpenDocument document"),
+        ([0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1, 0, 0], "a Microsoft Office document"),
+        ([0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0], "an ELF executable"),
+        ([0x4D, 0x5A, 0x90, 0, 3], "a Windows executable"),
+        (Array("MZ is a town".utf8), "text"), (Array("#!/bin/sh\n".utf8), "a script"),
+        (Array(" <!DOCTYPE HTML>".utf8), "an HTML page"), (Array("<?xml version='1.0'?><svg/>".utf8), "an SVG drawing"),
+        ([0x1F, 0x8B, 8, 0], "a gzip archive"), (at(257, "ustar"), "a tar archive"),
+        (at(32_769, "CD001"), "an ISO 9660 disk image"), (Array("SQLite format 3\0".utf8), "a SQLite database"),
+        (Array("BM".utf8) + [0x36, 0, 0x10, 0, 0, 0, 0, 0], "a BMP picture"), (Array("ID3\u{4}\0".utf8), "MP3 sound"),
+        (Array("notes".utf8), "text"),
+    ]
+
+    @Test("By their content", arguments: kinds.indices)
+    func kind(index: Int) throws {
+        let (bytes, name) = Self.kinds[index]
+        #expect(try report(bytes, name: "a.dat").completeness == .notAPhoto(reason: "it is \(name)"))
+    }
+
+    @Test("By their first bytes if they are unknown")
+    func unknown() throws {
+        let found = try report([0xAB, 1, 2, 3] + [UInt8](repeating: 4, count: 700)).completeness
+        #expect(found == .notAPhoto(reason: "its first bytes, AB 01 02 03, are of no format that is filed"))
+    }
+}
