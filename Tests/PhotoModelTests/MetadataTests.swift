@@ -336,4 +336,14 @@ struct UnusualDateTests {
             decision.words.hasPrefix(
                 "date from EXIF DateTimeOriginal, 2024-01-31T12:34:00; its second 70 does not exist"))
     }
+
+    @Test func zerosBehindIPTCDoNotChangeItsDigest() throws {
+        let iptc: [UInt8] = [0x1C, 2, 5, 0, 3, 0x53, 0x65, 0x61]
+        let digest: [UInt8] = [228, 138, 40, 231, 154, 183, 143, 210, 29, 225, 204, 224, 79, 28, 138, 229]
+        for (content, isNewer) in [(iptc, false), (iptc + [0, 0, 0], false), (iptc + iptc, true)] {
+            var report = PhotoReport(format: .tiff, completeness: .empty)
+            report.record(content, digest: digest)
+            #expect(report.iptcIsNewer == isNewer)
+        }
+    }
 }

@@ -16,7 +16,10 @@ extension PhotoReport {
             record(RecordedDate(provenance: .iptc, iptc: created.date, time: created.time))
         }
         metadata[.iptc] = fields.metadata
-        iptcIsNewer = digest.map { $0 != Array(Insecure.MD5.hash(data: iptc)) }
+        // TIFF often has it as numbers of four bytes: the zeros behind it do not count.
+        iptcIsNewer = digest.map { digest in
+            ![iptc[...], iptc.prefix(fields.length)].contains { digest == Array(Insecure.MD5.hash(data: $0)) }
+        }
     }
 
     /// Adds the IPTC in Photoshop's image resources.

@@ -2,6 +2,8 @@
 struct IPTCFields {
     private var values: [UInt8: [[UInt8]]] = [:]
     private var isUTF8 = false
+    /// The number of bytes up to the end of the last dataset; padding may follow.
+    private(set) var length = 0
 
     /// Reads the datasets of `bytes`, up to the first that is none.
     init(_ bytes: [UInt8]) {
@@ -20,6 +22,7 @@ struct IPTCFields {
             guard length <= bytes.count - position else { return }
             let value = Array(bytes[position..<(position + length)])
             position += length
+            self.length = position
             if record == 1, dataset == 90 { isUTF8 = value.starts(with: [0x1B, 0x25, 0x47]) }
             if record == 2, values[dataset, default: []].count < 1_000 { values[dataset, default: []].append(value) }
         }
