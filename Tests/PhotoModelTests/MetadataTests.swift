@@ -337,6 +337,91 @@ struct UnusualDateTests {
                 "date from EXIF DateTimeOriginal, 2024-01-31T12:34:00; its second 70 does not exist"))
     }
 
+    private func box(_ type: String, _ body: [UInt8]) -> [UInt8] { Sample.box(type, body) }
+
+    /// The date and its source: `2024-01-31 12:34:56 camera`.
+    private func chosen(_ report: PhotoReport) -> String? {
+        CaptureDateDecision(
+            recorded: report.dates, name: "a.jpg", modified: FileTime(seconds: 0, nanoseconds: 0),
+            now: FileTime(seconds: 4_000_000_000, nanoseconds: 0), zone: { _ in 0 }
+        ).chosen.map { "\($0.local.date) \($0.local.clock) \($0.provenance.rawValue)" }
+    }
+
+    @Test(arguments: ["avis", "msf1"])
+    func aSequenceOfImagesHasTheDateOfItsMovieHeader(brand: String) throws {
+        let film = try Fixtures.bytes("faststart.mp4")
+        let old = Int(film[3])
+        let places = box("iloc", [0, 0, 0, 0, 0x44, 0, 0, 0])
+        let file =
+            box("ftyp", Array(brand.utf8) + [0, 0, 0, 0] + Array("iso8".utf8)) + box("meta", [0, 0, 0, 0] + places)
+            + film[old...]
+        let own = try #require(chosen(try report(film)))
+        #expect(try chosen(report(file)) == own && own.hasSuffix("video-header"))
+    }
+
+    @Test(arguments: [Sample.big(0), Sample.big(6) + Array("Exif\0\0".utf8), Array("Exif\0\0".utf8), []])
+    func anExifItemIsReadWhateverPrecedesIt(prefix: [UInt8]) throws {
+        let exif = prefix + Sample.exif
+        let places = box(
+            "iloc", [0, 0, 0, 0, 0x44, 0, 0, 1, 0, 1, 0, 0, 0, 1] + Sample.big(24) + Sample.big(exif.count))
+        let entry = box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + Array("Exif".utf8) + [0])
+        let meta = box("meta", [0, 0, 0, 0] + box("iinf", [0, 0, 0, 0, 0, 1] + entry) + places)
+        let file = box("ftyp", Array("heic\0\0\0\0".utf8)) + box("mdat", exif) + meta
+        #expect(try chosen(report(file)) == "2024-01-31 12:34:56 exif-original")
+    }
+
+    /// A TIFF block whose main directory has one entry with these bytes, behind it.
+    private func block(_ tag: Int, _ type: Int, _ value: [UInt8], count: Int? = nil) -> [UInt8] {
+        let entry = Sample.big(tag, 2) + Sample.big(type, 2) + Sample.big(count ?? value.count) + Sample.big(26)
+        return Array("MM\0*".utf8) + Sample.big(8) + Sample.big(1, 2) + entry + Sample.big(0) + value
+    }
+
+    private func jpeg(_ code: UInt8, _ content: [UInt8]) throws -> [UInt8] {
+        let plain = try Fixtures.bytes("plain.jpg")
+        return plain[..<2] + [0xFF, code] + Sample.big(content.count + 2, 2) + content + plain[2...]
+    }
+
+    @Test func theMainDirectoryMayHaveTheDateOfTaking() throws {
+        let exif = block(0x9003, 2, Array("2024:01:31 12:34:56\0".utf8))
+        let read = try report(jpeg(0xE1, Array("Exif\0\0".utf8) + exif))
+        #expect(chosen(read) == "2024-01-31 12:34:56 exif-original")
+    }
+
+    @Test func theNoteOfATrailCameraHasItsDate() throws {
+        let numbers = [31, 8, 8, 5, 7, 2015].flatMap { Sample.little($0, 2) }
+        let note: [UInt8] = [0x01, 0xF1, 3, 0] + [UInt8](repeating: 0, count: 18) + numbers
+        // A main directory with the pointer to EXIF's, which has the note.
+        var exif = block(0x8769, 4, Sample.big(1, 2), count: 1)
+        exif += Sample.big(0x927C, 2) + Sample.big(7, 2) + Sample.big(note.count) + Sample.big(44) + Sample.big(0)
+        let read = try report(jpeg(0xE1, Array("Exif\0\0".utf8) + exif + note))
+        #expect(chosen(read) == "2015-05-07 08:08:31 camera")
+        let other = try report(jpeg(0xE1, Array("Exif\0\0".utf8) + exif + [2, 0xF1] + note.dropFirst(2)))
+        #expect(chosen(other) == nil)
+    }
+
+    @Test func aHeapInAJPEGHasTheDateOfAnEarlyPowerShot() throws {
+        var heap = Sample.crw
+        heap.replaceSubrange(6..<14, with: Array("HEAPJPGM".utf8))
+        let read = try report(jpeg(0xE0, heap))
+        #expect(chosen(read) == "2024-01-31 12:34:56 camera")
+        #expect(read.camera == "Canon EOS D60")
+    }
+
+    @Test func thePreviewOfAPanasonicHasFieldsOfItsOwn() throws {
+        let preview = try jpeg(0xE1, Array("Exif\0\0".utf8) + Sample.exif)
+        let file =
+            Array("IIU\0".utf8) + Sample.little(8) + Sample.little(1, 2) + Sample.little(0x002E, 2)
+            + Sample.little(7, 2) + Sample.little(preview.count) + Sample.little(26) + Sample.little(0) + preview
+        #expect(try report(file, name: "a.rw2").dates.first?.text == "2024:01:31 12:34:56")
+    }
+
+    @Test(arguments: [Array("Sea é\0".utf8), [0xFE, 0xFF, 0, 0x53, 0, 0x65, 0, 0x61, 0, 0x20, 0, 0xE9]])
+    func userDataOf3GPPIsRead(text: [UInt8]) throws {
+        let user = box("udta", box("titl", [0, 0, 0, 0, 0x55, 0xC4] + text))
+        let file = box("ftyp", Array("3gp4\0\0\0\0".utf8)) + box("moov", user) + box("mdat", [1])
+        #expect(try report(file).metadata[.film]?.title == "Sea é")
+    }
+
     @Test func zerosBehindIPTCDoNotChangeItsDigest() throws {
         let iptc: [UInt8] = [0x1C, 2, 5, 0, 3, 0x53, 0x65, 0x61]
         let digest: [UInt8] = [228, 138, 40, 231, 154, 183, 143, 210, 29, 225, 204, 224, 79, 28, 138, 229]

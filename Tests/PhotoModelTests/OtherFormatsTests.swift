@@ -3,7 +3,7 @@ import PhotoModel
 import Testing
 
 /// Small files of the formats without a fixture, each as its specification has it.
-private enum Sample {
+enum Sample {
     static func big(_ number: Int, _ width: Int = 4) -> [UInt8] {
         (0..<width).map { UInt8(truncatingIfNeeded: number >> (8 * (width - 1 - $0))) }
     }

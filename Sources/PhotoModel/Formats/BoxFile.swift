@@ -42,6 +42,10 @@ extension SourceReader where Source: ~Copyable {
             }
             var promisesFilm = false
             if let meta = file.meta { try readHEIF(meta: meta, promisesFilm: &promisesFilm, into: &report) }
+            // A sequence of images has a film's header.
+            if let movie = file.movie, let header = try child("mvhd", of: movie) {
+                try readMovieHeader(header, into: &report)
+            }
             if promisesFilm, !file.hasFilm, file.movie == nil {
                 return .lacking(reason: "the film that its XMP speaks of is not there")
             }

@@ -53,6 +53,10 @@ extension SourceReader where Source: ~Copyable {
             exif = try directory(of: block, at: offset)
         }
         if let exif { try readExifDirectory(exif, of: block, into: &report) }
+        // TIFF/EP, and so DNG, has the date of taking in the main directory. ISO 12234-2, 5.2.
+        if exif?.entry(ExifTag.original) == nil, let bytes = try text(main.entry(ExifTag.original), in: block) {
+            report.record(RecordedDate(provenance: .exifOriginal, bytes: bytes))
+        }
         // The last change is in the main directory, its fraction and offset in the EXIF directory.
         if let bytes = try text(main.entry(ExifTag.dateTime), in: block) {
             report.record(
@@ -89,6 +93,7 @@ extension SourceReader where Source: ~Copyable {
         try readMetadata(exif: exif, of: block, into: &report.metadata)
         if let note = exif.entry(ExifTag.makerNote), let place = block.place(note.valueOffset, count: note.byteCount) {
             try readAppleMakerNote(at: place, length: note.byteCount, into: &report)
+            try readReconyxMakerNote(at: place, length: note.byteCount, into: &report)
         }
     }
 
@@ -138,6 +143,23 @@ extension SourceReader where Source: ~Copyable {
         guard let directory = try directory(of: note, at: note.firstDirectory) else { return }
         report.contentIdentifier = shownText(
             try text(directory.entry(ExifTag.appleContentIdentifier), in: note))
+    }
+
+    /// Reads the date of a trail camera by Reconyx, which records none in EXIF: numbers of two bytes, the twelfth to the
+    /// seventeenth of which are second, minute, hour, month, day and year.
+    private mutating func readReconyxMakerNote(
+        at place: UInt64, length: UInt64, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        let note = try bytes(at: place, count: 34)
+        guard length >= 34, note.count == 34, note.starts(with: [0x01, 0xF1]), [2, 3].contains(note[2]), note[3] == 0
+        else { return }
+        let numbers = stride(from: 22, to: 34, by: 2).map { Int(note[$0]) | Int(note[$0 + 1]) << 8 }
+        guard let date = CivilDate(year: numbers[5], month: numbers[3], day: numbers[4]),
+            let local = CivilDateTime(date, hour: numbers[2], minute: numbers[1], second: numbers[0])
+        else { return }
+        report.record(
+            RecordedDate(
+                provenance: .camera, text: "\(local)", reading: .local(local, offset: nil, hasTime: true)))
     }
 }
 

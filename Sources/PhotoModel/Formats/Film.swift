@@ -18,7 +18,7 @@ extension SourceReader where Source: ~Copyable {
     }
 
     /// Reads the creation time, in seconds from 1904 in UTC; 0 means that the clock was not set.
-    private mutating func readMovieHeader(_ box: Box, into report: inout PhotoReport) throws(WalkStop) {
+    mutating func readMovieHeader(_ box: Box, into report: inout PhotoReport) throws(WalkStop) {
         guard let version = try unsigned(at: box.body, width: 1),
             let seconds = try unsigned(at: box.body + 4, width: version == 1 ? 8 : 4), seconds <= 1 << 40
         else { return }

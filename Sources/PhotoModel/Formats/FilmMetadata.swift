@@ -69,6 +69,11 @@ extension SourceReader where Source: ~Copyable {
         ]
     }
 
+    /// The keys of 3GPP's user data, with a version, a language and a text. 3GPP TS 26.244, 8.
+    private static var assetKeys: [FourCC: String] {
+        ["titl": "title", "dscp": "description", "auth": "author", "perf": "artist", "cprt": "copyright"]
+    }
+
     /// Adds items as iTunes has them, each with its value in a box `data` behind a type and a language.
     mutating func readItems(of list: Box, into report: inout PhotoReport) throws(WalkStop) {
         for item in try boxes(from: list.body, to: list.end).prefix(256) {
@@ -80,7 +85,7 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
-    /// Adds QuickTime's user data: boxes whose names begin with ©, each with texts of several languages, and XMP.
+    /// Adds user data: QuickTime's boxes, whose names begin with ©, with texts of several languages; 3GPP's; and XMP.
     mutating func readUserData(_ box: Box, into report: inout PhotoReport) throws(WalkStop) {
         for item in try boxes(from: box.body, to: box.end).prefix(256) {
             if item.type == "XMP_" {
@@ -89,6 +94,10 @@ extension SourceReader where Source: ~Copyable {
                 item.end - item.body >= 4, length <= item.end - item.body - 4
             {
                 report.recordFilm(try bytes(at: item.body + 4, count: Int(length)), of: key)
+            } else if let key = Self.assetKeys[item.type], item.end - item.body > 6 {
+                let text = try bytes(at: item.body + 6, count: Int(min(item.end - item.body - 6, 8_000)))
+                let isUTF16 = text.starts(with: [0xFE, 0xFF])
+                report.recordFilm(isUTF16 ? utf16(text, isBigEndian: true) : text, of: key)
             }
         }
     }

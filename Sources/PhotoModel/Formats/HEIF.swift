@@ -21,11 +21,16 @@ extension SourceReader where Source: ~Copyable {
         for (item, type) in metadata.prefix(8) {
             guard let place = places[item] else { continue }
             if type == "Exif" {
-                // The item begins with the distance to the TIFF header.
-                guard let skip = try unsigned(at: place.offset, width: 4), place.length > 4,
-                    skip < place.length - 4
-                else { continue }
-                try readExif(at: place.offset + 4 + skip, length: place.length - 4 - skip, into: &report)
+                // The item begins with the distance to the TIFF header; some programs write the header of JPEG's EXIF, or
+                // nothing, in its place.
+                guard let skip = try unsigned(at: place.offset, width: 4), place.length > 4 else { continue }
+                let starts = [skip < place.length - 4 ? 4 + skip : 0, 0, 6]
+                for start in starts where start < place.length {
+                    let length = place.length - start
+                    guard try tiffBlock(at: place.offset + start, length: length) != nil else { continue }
+                    try readExif(at: place.offset + start, length: length, into: &report)
+                    break
+                }
             } else {
                 // XMP is the only text that is read.
                 let packet = try xmpPacket(at: place.offset, length: place.length)

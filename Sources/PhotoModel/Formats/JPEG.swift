@@ -80,7 +80,7 @@ extension SourceReader where Source: ~Copyable {
                 hasScan = true
                 if stopsAtPixels { return try readExtendedXMP(of: walk, into: &fields) }
                 if pixels != nil { zerosMayBePixels = try mayHoldZeros(scan: position + 2, walk) }
-            case 0xE1, 0xE2, 0xED:
+            case 0xE0, 0xE1, 0xE2, 0xED:
                 try readApplicationSegment(code, at: position + 2, length: length - 2, &walk, fields: &fields)
             default: break
             }
@@ -107,6 +107,8 @@ extension SourceReader where Source: ~Copyable {
             walk.resources.count + Int(length) < XMPProperties.longest
         {
             walk.resources += try bytes(at: place + 14, count: Int(length - 14))
+        } else if code == 0xE0, name.dropFirst(6).begins(with: "HEAPJPGM") {
+            try readCIFF(at: place, length: length, into: &fields)
         } else if code == 0xE2, name.begins(with: "MPF\0"), walk.multiPicture == nil {
             walk.multiPicture = (place + 4, length - 4)
         }

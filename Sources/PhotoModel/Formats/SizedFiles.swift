@@ -133,6 +133,13 @@ extension SourceReader where Source: ~Copyable {
         return end == size - 4 ? .whole(evidence: "CRW ends with the directory of its heap") : cutShort
     }
 
+    /// Reads the heap in the first segment of a JPEG of an early PowerShot, which has no EXIF.
+    mutating func readCIFF(at place: UInt64, length: UInt64, into report: inout PhotoReport) throws(WalkStop) {
+        var left = 1_024
+        guard let start = try unsigned(at: place + 2, width: 4, littleEndian: true), start < length else { return }
+        _ = try readHeap(from: place + start, to: place + length, depth: 0, left: &left, into: &report)
+    }
+
     /// Reads a heap's directory; returns its end, nil if there is none. `left` bounds the entries of all heaps, which may
     /// contain each other.
     private mutating func readHeap(

@@ -129,6 +129,7 @@ extension SourceReader where Source: ~Copyable {
                     report.record(try xmpPacket(at: place, length: packet.byteCount))
                 }
                 try readIPTC(of: directory, in: block, into: &report)
+                if container == .rw2 { try readPreviewExif(of: directory, in: block, into: &report) }
             }
             try note(directory, of: block, container, &survey)
             if directory.next != 0 { waiting.append((directory.next, isPage)) }
@@ -141,6 +142,19 @@ extension SourceReader where Source: ~Copyable {
                 }
             }
         }
+    }
+
+    /// Adds the EXIF of Panasonic's preview, which has fields that the RAW's own directories lack.
+    private mutating func readPreviewExif(
+        of directory: TIFFDirectory, in block: TIFFBlock, into report: inout PhotoReport
+    ) throws(WalkStop) {
+        // A JPEG whose first segment is EXIF.
+        guard let preview = directory.entry(0x002E),
+            let place = block.place(preview.valueOffset, count: preview.byteCount), preview.byteCount > 12,
+            try bytes(at: place + 2, count: 2) == [0xFF, 0xE1], let length = try unsigned(at: place + 4, width: 2),
+            length > 8, try bytes(at: place + 6, count: 6).begins(with: "Exif\0\0")
+        else { return }
+        try readExif(at: place + 12, length: length - 8, into: &report)
     }
 
     /// Adds the IPTC of a directory, which stands alone (often as numbers of 4 bytes) or within image resources.
