@@ -17,20 +17,51 @@ enum Sample {
         text("MM\0*") + big(8) + big(1, 2) + big(0x8769, 2) + big(4, 2) + big(1) + big(26) + big(0) + big(1, 2)
         + big(0x9003, 2) + big(2, 2) + big(20) + big(44) + big(0) + text("2024:01:31 12:34:56\0")
 
-    static func psd(compression: Int) -> [UInt8] {
+    /// `lines` are the lengths of compressed lines.
+    static func psd(compression: Int, lines: [Int] = [3, 2, 2]) -> [UInt8] {
         let resource = text("8BIM") + big(0x0422, 2) + [0, 0] + big(exif.count) + exif
-        let header =
-            text("8BPS") + big(1, 2) + [0, 0, 0, 0, 0, 0] + big(1, 2) + big(3) + big(4) + big(8, 2) + big(1, 2)
-        let pixels =
-            compression == 0
-            ? [UInt8](repeating: 9, count: 12) : big(2, 2) + big(3, 2) + big(2, 2) + [UInt8](repeating: 9, count: 7)
+        let size = big(lines.count) + big(4) + big(8, 2) + big(1, 2)
+        let header = text("8BPS") + big(1, 2) + [0, 0, 0, 0, 0, 0] + big(1, 2) + size
+        let count = compression == 0 ? 4 * lines.count : lines.reduce(0, +)
+        let table = compression == 0 ? [] : lines.flatMap { big($0, 2) }
+        let pixels = table + [UInt8](repeating: 9, count: count)
         return header + big(0) + big(resource.count) + resource + big(0) + big(compression, 2) + pixels
     }
 
-    static let jp2: [UInt8] =
+    static let jp2 = jp2(with: codestream)
+
+    static func jp2(with codestream: [UInt8]) -> [UInt8] {
         box("jP  ", [0x0D, 0x0A, 0x87, 0x0A]) + box("ftyp", text("jp2 \0\0\0\0jp2 "))
-        + box("jp2h", box("ihdr", big(3) + big(4) + [0, 1, 7, 7, 0, 0])) + box("uuid", text("JpgTiffExif->JP2") + exif)
-        + box("jp2c", codestream)
+            + box("jp2h", box("ihdr", big(3) + big(4) + [0, 1, 7, 7, 0, 0]))
+            + box("uuid", text("JpgTiffExif->JP2") + exif)
+            + box("jp2c", codestream)
+    }
+
+    /// Its codestream is in two fragments, in the order of the table; `file` is that of the second one.
+    static func jpx(file: Int = 0) -> [UInt8] {
+        let start =
+            box("jP  ", [0x0D, 0x0A, 0x87, 0x0A]) + box("ftyp", text("jpx \0\0\0\0jpx "))
+            + box("jp2h", box("ihdr", big(3) + big(4) + [0, 1, 7, 7, 0, 0]))
+            + box("uuid", text("JpgTiffExif->JP2") + exif)
+        // The table is as long as two entries; the end of the codestream comes first.
+        let place = start.count + 8 + 8 + 2 + 28 + 8
+        let half = codestream.count / 2
+        let entries =
+            big(place + codestream.count - half, 8) + big(half) + big(0, 2) + big(place, 8)
+            + big(codestream.count - half) + big(file, 2)
+        let table = box("ftbl", box("flst", big(2, 2) + entries))
+        return start + table + box("mdat", codestream.suffix(codestream.count - half) + codestream.prefix(half))
+    }
+
+    /// A codestream with a main header and one tile.
+    static func tiles(layers: Int, data: [UInt8]) -> [UInt8] {
+        let size =
+            big(47, 2) + big(0, 2) + big(4) + big(3) + big(0) + big(0) + big(4) + big(3) + big(0) + big(0) + big(3, 2)
+            + [7, 1, 1, 7, 1, 1, 7, 1, 1]
+        let coding = big(12, 2) + [0, 0] + big(layers, 2) + [1, 5, 4, 4, 0, 0]
+        return [0xFF, 0x4F, 0xFF, 0x51] + size + [0xFF, 0x52] + coding + [0xFF, 0x90] + big(10, 2) + big(0, 2)
+            + big(14 + data.count) + [0, 1, 0xFF, 0x93] + data + [0xFF, 0xD9]
+    }
 
     static let codestream: [UInt8] =
         [0xFF, 0x4F, 0xFF, 0x51] + big(41, 2) + big(0, 2) + big(4) + big(3) + big(0) + big(0)
@@ -83,24 +114,33 @@ enum Sample {
             + little(properties.count) + text("PROP") + little(directory)
     }()
 
-    static let mrw: [UInt8] = {
-        let sensor =
-            text("\0PRD") + big(24) + text("27730001") + big(3, 2) + big(4, 2) + big(3, 2) + big(4, 2)
-            + [12, 12, 0x59, 0, 0, 0, 0, 1]
-        let blocks = sensor + text("\0TTW") + big(exif.count) + exif
-        return text("\0MRM") + big(blocks.count) + blocks + [UInt8](repeating: 6, count: 18)
-    }()
+    static func mrw(isLittle: Bool) -> [UInt8] {
+        func number(_ value: Int, _ width: Int = 4) -> [UInt8] {
+            isLittle ? little(value, width) : big(value, width)
+        }
+        let size = number(3, 2) + number(4, 2)
+        let sensor = text("\0PRD") + number(24) + text("27730001") + size + size + [12, 12, 0x59, 0, 0, 0, 0, 1]
+        let blocks = sensor + text("\0TTW") + number(exif.count) + exif
+        return text(isLittle ? "\0MRI" : "\0MRM") + number(blocks.count) + blocks + [UInt8](repeating: 6, count: 18)
+    }
 
-    static let avi: [UInt8] = {
+    static let avi = avi(codec: "MJPG", frames: [[1, 2, 3, 4]])
+
+    static func avi(codec: String, frames: [[UInt8]], hasIndex: Bool = false) -> [UInt8] {
         func chunk(_ type: String, _ body: [UInt8]) -> [UInt8] {
             text(type) + little(body.count) + body + [UInt8](repeating: 0, count: body.count % 2)
         }
         let header = chunk("avih", [UInt8](repeating: 0, count: 32) + little(4) + little(3) + little(0))
+        let format = chunk("strf", [UInt8](repeating: 0, count: 16) + text(codec) + [UInt8](repeating: 0, count: 20))
+        let stream = chunk("LIST", text("strl") + chunk("strh", text("vids") + text(codec)) + format)
         let body =
-            chunk("LIST", text("hdrl") + header) + chunk("IDIT", text("Wed Jan 31 12:34:56 2024\n\0"))
-            + chunk("LIST", text("movi") + chunk("00dc", [1, 2, 3, 4]))
-        return chunk("RIFF", text("AVI ") + body)
-    }()
+            chunk("LIST", text("hdrl") + header + stream) + chunk("IDIT", text("Wed Jan 31 12:34:56 2024\n\0"))
+            + chunk("LIST", text("movi") + frames.map { chunk("00dc", $0) }.joined())
+        let index =
+            hasIndex
+            ? chunk("idx1", Array(repeating: text("00dc") + little(16, 12), count: frames.count).flatMap(\.self)) : []
+        return chunk("RIFF", text("AVI ") + body + index)
+    }
 
     static func mts(step: Int) -> [UInt8] {
         let packet = [UInt8](repeating: 0, count: step - 188) + [0x47] + [UInt8](repeating: 0xFF, count: 187)
@@ -110,17 +150,21 @@ enum Sample {
         return first + packet + packet
     }
 
-    static func mkv(isOpen: Bool) -> [UInt8] {
+    static func mkv(isOpen: Bool, codec: String? = nil, frame: [UInt8] = []) -> [UInt8] {
         func element(_ identifier: [UInt8], _ body: [UInt8]) -> [UInt8] {
             identifier + [0x40 | UInt8(body.count >> 8), UInt8(truncatingIfNeeded: body.count)] + body
         }
         // 2024-01-31 12:34:56 is 728,397,296 s after 2001.
+        var track = element([0xE0], element([0xB0], [4]) + element([0xBA], [3]))
+        if let codec { track = element([0xD7], [1]) + element([0x86], text(codec)) + track }
+        let block: [UInt8] = codec == nil ? [1, 2, 3] : element([0xA3], [0x81, 0, 0, 0x80] + frame)
         let body =
             element([0x15, 0x49, 0xA9, 0x66], element([0x44, 0x61], big(728_397_296 * 1_000_000_000, 8)))
-            + element(
-                [0x16, 0x54, 0xAE, 0x6B], element([0xAE], element([0xE0], element([0xB0], [4]) + element([0xBA], [3]))))
-            + element([0x1F, 0x43, 0xB6, 0x75], [1, 2, 3])
-        let length = isOpen ? [0x01] + [UInt8](repeating: 0xFF, count: 7) : [0x40, UInt8(body.count)]
+            + element([0x16, 0x54, 0xAE, 0x6B], element([0xAE], track)) + element([0x1F, 0x43, 0xB6, 0x75], block)
+        let length =
+            isOpen
+            ? [0x01] + [UInt8](repeating: 0xFF, count: 7)
+            : [0x40 | UInt8(body.count >> 8), UInt8(truncatingIfNeeded: body.count)]
         return element([0x1A, 0x45, 0xDF, 0xA3], element([0x42, 0x82], text("webm"))) + [0x18, 0x53, 0x80, 0x67]
             + length + body
     }
@@ -142,13 +186,15 @@ struct OtherFormatsTests {
         Expected(name: "a.psd", bytes: Sample.psd(compression: 0), format: .psd),
         Expected(name: "b.psd", bytes: Sample.psd(compression: 1), format: .psd),
         Expected(name: "a.jp2", bytes: Sample.jp2, format: .jp2),
+        Expected(name: "a.jpx", bytes: Sample.jpx(), format: .jp2),
         Expected(name: "a.j2c", bytes: Sample.codestream, format: .jp2, date: nil),
         Expected(name: "a.jxl", bytes: Sample.jxl(parts: false), format: .jxl),
         Expected(name: "b.jxl", bytes: Sample.jxl(parts: true), format: .jxl),
         Expected(name: "c.jxl", bytes: Sample.jxlHead, format: .jxl, completeness: "weak", date: nil),
         Expected(name: "a.crw", bytes: Sample.crw, format: .crw, camera: "Canon EOS D60"),
         Expected(name: "a.x3f", bytes: Sample.x3f, format: .x3f, camera: "SIGMA SD10"),
-        Expected(name: "a.mrw", bytes: Sample.mrw, format: .mrw),
+        Expected(name: "a.mrw", bytes: Sample.mrw(isLittle: false), format: .mrw),
+        Expected(name: "b.mrw", bytes: Sample.mrw(isLittle: true), format: .mrw),
         Expected(name: "a.avi", bytes: Sample.avi, format: .avi),
         Expected(name: "a.mts", bytes: Sample.mts(step: 192), format: .mts, completeness: "lacking", size: nil),
         Expected(name: "a.m2t", bytes: Sample.mts(step: 188), format: .mts, completeness: "lacking", size: nil),
@@ -236,6 +282,14 @@ struct OtherFormatsTests {
         bytes.replaceSubrange(4..<8, with: Sample.little(bytes.count - 8))
         var source = MemoryByteSource(bytes)
         #expect(try PhotoReader.read(&source, name: "a.avi").completeness.code == "cut-short")
+    }
+
+    @Test("A fragment that is not there, or in another file, is missing")
+    func fragments() throws {
+        #expect(try report(Sample.jpx(file: 1)).completeness.code == "lacking")
+        for cut in [1, 20, 40] {
+            #expect(try report(Array(Sample.jpx().dropLast(cut))).completeness.code == "cut-short")
+        }
     }
 
     @Test("A Matroska without frames is cut short, and one of sound is no film")

@@ -41,7 +41,7 @@ enum Container: Equatable {
         if header.begins(with: "8BPS\0\u{1}") || header.begins(with: "8BPS\0\u{2}") { return .psd }
         if header.begins(with: "II"), header.dropFirst(6).begins(with: "HEAPCCDR") { return .crw }
         if header.begins(with: "FOVb") { return .x3f }
-        if header.begins(with: "\0MRM") { return .mrw }
+        if header.begins(with: "\0MRM") || header.begins(with: "\0MRI") { return .mrw }
         if header.begins(with: "RIFF"), header.dropFirst(8).begins(with: "AVI ") { return .avi }
         if header.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return .matroska }
         for (step, first) in [(192, 4), (188, 0)] where header.count > first + step {

@@ -7,7 +7,9 @@ extension SourceReader where Source: ~Copyable {
             try readJP2Size(at: 0, into: &report)
             return try judgeJP2(endingAt: size, report: &report)
         }
-        var codestream: Box?
+        // The end of the codestream: of its box, or of the last fragment that a table names.
+        var codestreamEnd: UInt64?
+        var isElsewhere = false
         let end = try walkBoxes("JP2") { box, reader throws(WalkStop) in
             switch box.type {
             case "jp2h":
@@ -15,7 +17,12 @@ extension SourceReader where Source: ~Copyable {
                     report.height = try reader.unsigned(at: header.body, width: 4).map { UInt32($0) }
                     report.width = try reader.unsigned(at: header.body + 4, width: 4).map { UInt32($0) }
                 }
-            case "jp2c": codestream = box
+            case "jp2c": codestreamEnd = box.end
+            case "ftbl":
+                guard let list = try reader.child("flst", of: box) else { return }
+                let (end, isHere) = try reader.readFragments(of: list)
+                codestreamEnd = end ?? codestreamEnd
+                isElsewhere = isElsewhere || !isHere
             case "uuid" where box.end - box.body >= 16:
                 let identifier = try reader.bytes(at: box.body, count: 16)
                 if identifier == xmpIdentifier {
@@ -26,8 +33,9 @@ extension SourceReader where Source: ~Copyable {
             default: break
             }
         }
-        guard let codestream else { return .cutShort(reason: "JP2 has no codestream in its \(byteCount(size))") }
-        let completeness = try judgeJP2(endingAt: codestream.end, report: &report)
+        if isElsewhere { return .lacking(reason: "JPX has fragments of its codestream in other files") }
+        guard let codestreamEnd else { return .cutShort(reason: "JP2 has no codestream in its \(byteCount(size))") }
+        let completeness = try judgeJP2(endingAt: codestreamEnd, report: &report)
         guard case .whole = completeness, end < size else { return completeness }
         return try judgeEnd(end, "JP2's boxes", trailers: &report.trailers)
     }
@@ -37,6 +45,33 @@ extension SourceReader where Source: ~Copyable {
             return .cutShort(reason: "JPEG 2000 codestream has no end marker at byte \(grouped(end))")
         }
         return .whole(evidence: "JPEG 2000 codestream ends with its end marker")
+    }
+
+    /// Reads the fragments of a codestream; returns the end of the last one in this file, and whether all are in it. Throws
+    /// if one is beyond the end of the file. ISO/IEC 15444-2, M.11.3.
+    private mutating func readFragments(of list: Box) throws(WalkStop) -> (end: UInt64?, areHere: Bool) {
+        var end: UInt64?
+        var areHere = true
+        for index in 0..<(try unsigned(at: list.body, width: 2) ?? 0) {
+            let entry = list.body + 2 + index * 14
+            guard entry + 14 <= list.end, let place = try unsigned(at: entry, width: 8),
+                let length = try unsigned(at: entry + 8, width: 4),
+                let file = try unsigned(at: entry + 12, width: 2)
+            else { throw .found(.malformed(reason: "JPX has a damaged list of fragments")) }
+            if file != 0 {
+                areHere = false
+                continue
+            }
+            guard place <= size, length <= size - place else {
+                throw .found(
+                    .cutShort(
+                        reason:
+                            "JPX is cut short: a fragment of \(byteCount(length)) begins at byte \(grouped(place)), "
+                            + "the file ends at \(grouped(size))"))
+            }
+            end = place + length
+        }
+        return (end, areHere)
     }
 
     /// Reads the size of the image from the codestream's first segment.

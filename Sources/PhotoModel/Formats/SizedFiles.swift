@@ -89,37 +89,41 @@ extension SourceReader where Source: ~Copyable {
 
     // MARK: - Cameras' own formats
 
-    /// Reads Minolta's MRW: blocks of parameters, then the sensor's data, whose size they state.
+    /// Reads Minolta's MRW: blocks of parameters, then the sensor's data, whose size they state. Black pixels are zeros.
     mutating func readMRW(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
-        guard let blocks = try unsigned(at: 4, width: 4) else {
+        let isLittle = try bytes(at: 3, count: 1).begins(with: "I")
+        guard let blocks = try unsigned(at: 4, width: 4, littleEndian: isLittle) else {
             return .cutShort(reason: "MRW is cut short: \(byteCount(size))")
         }
         let data = 8 + blocks
-        var pixels: UInt64?
+        var sensorData: UInt64?
         var position: UInt64 = 8
         for _ in 0..<64 where position + 8 <= data {
             let tag = try bytes(at: position, count: 4)
-            guard let length = try unsigned(at: position + 4, width: 4), length <= data - position - 8 else { break }
+            guard let length = try unsigned(at: position + 4, width: 4, littleEndian: isLittle),
+                length <= data - position - 8
+            else { break }
             let content = position + 8
-            if tag.begins(with: "\0PRD"), let height = try unsigned(at: content + 8, width: 2),
-                let width = try unsigned(at: content + 10, width: 2),
+            if tag.begins(with: "\0PRD"),
+                let height = try unsigned(at: content + 8, width: 2, littleEndian: isLittle),
+                let width = try unsigned(at: content + 10, width: 2, littleEndian: isLittle),
                 let storage = try unsigned(at: content + 18, width: 1)
             {
                 // 0x59: two pixels in three bytes; 0x52: two bytes for each.
-                pixels = width * height * (storage == 0x59 ? 3 : 4) / 2
-                report.height = try unsigned(at: content + 12, width: 2).map { UInt32($0) }
-                report.width = try unsigned(at: content + 14, width: 2).map { UInt32($0) }
+                sensorData = width * height * (storage == 0x59 ? 3 : 4) / 2
+                report.height = try unsigned(at: content + 12, width: 2, littleEndian: isLittle).map { UInt32($0) }
+                report.width = try unsigned(at: content + 14, width: 2, littleEndian: isLittle).map { UInt32($0) }
             } else if tag.begins(with: "\0TTW") {
                 try readExif(at: content, length: length, into: &report)
             }
             position = content + length
         }
-        guard let pixels else {
+        guard let sensorData else {
             return data > size
                 ? .cutShort(reason: "MRW is cut short in its header, at byte \(grouped(size))")
                 : .malformed(reason: "MRW does not state the size of its sensor data")
         }
-        return try judgeEnd(data + pixels, "MRW's sensor data", trailers: &report.trailers)
+        return try judgeEnd(data + sensorData, "MRW's sensor data", trailers: &report.trailers)
     }
 
     /// Reads Canon's CRW: a heap whose directory is at its end. CIFF specification, 1.0.
