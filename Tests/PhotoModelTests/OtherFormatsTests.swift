@@ -284,6 +284,31 @@ struct OtherFormatsTests {
         #expect(try PhotoReader.read(&source, name: "a.avi").completeness.code == "cut-short")
     }
 
+    @Test(
+        "With a wrong length, the chunks of an AVI show whether all of it is there",
+        arguments: [-22, -10, 1, 8, 1_000, 1 << 30, nil] as [Int?])
+    func wrongLengths(difference: Int?) throws {
+        let whole = Sample.avi(codec: "MJPG", frames: [[1, 2, 3, 4], [5, 6, 7], [8]])
+        var bytes = whole
+        // Nil: the recorder did not come to write any.
+        bytes.replaceSubrange(4..<8, with: Sample.little(difference.map { whole.count - 8 + $0 } ?? 0))
+        let movie = try #require(whole.indices.first { whole[$0...].starts(with: Sample.text("movi")) })
+        if ![1, 8].contains(difference) {
+            let list = difference.map { 38 + $0 } ?? 0
+            bytes.replaceSubrange((movie - 4)..<movie, with: Sample.little(list))
+        }
+        let read = try report(bytes)
+        #expect(read.completeness.code == "lacking", "\(read.completeness)")
+        #expect(read.dates.first?.text == "2024:01:31 12:34:56")
+        #expect(read.width == 4)
+        guard difference ?? 0 >= 0 else { return }
+        for cut in 1..<34 {
+            let code = try report(Array(bytes.dropLast(cut))).completeness.code
+            // Between the chunks, and before the padding of the last two.
+            #expect(code == ([1, 10, 11, 22].contains(cut) ? "lacking" : "cut-short"), "\(cut)")
+        }
+    }
+
     @Test("A fragment that is not there, or in another file, is missing")
     func fragments() throws {
         #expect(try report(Sample.jpx(file: 1)).completeness.code == "lacking")
@@ -329,10 +354,11 @@ struct OtherFormatsTests {
         }
     }
 
-    @Test("A recording that was not finished has no length")
+    @Test("A recording that was not finished has no length, and ends within a chunk")
     func unfinished() throws {
         var bytes = Sample.avi
         bytes.replaceSubrange(4..<8, with: [0, 0, 0, 0])
+        bytes.removeLast()
         var source = MemoryByteSource(bytes)
         #expect(try PhotoReader.read(&source, name: "a.avi").completeness.code == "cut-short")
     }

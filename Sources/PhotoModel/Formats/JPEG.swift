@@ -88,6 +88,17 @@ extension SourceReader where Source: ~Copyable {
         }
     }
 
+    /// Notes the scans of a JPEG within another file, if one begins at `start`. The limit prevents repeated reading of
+    /// overlapping ones.
+    mutating func noteJPEG(at start: UInt64) throws(WalkStop) {
+        guard bytesRead / 4 <= size, try bytes(at: start, count: 3) == [0xFF, 0xD8, 0xFF] else { return }
+        var walk = JPEGWalk()
+        var ignored = PhotoReport(format: .jpeg, completeness: .empty)
+        do { try walkJPEG(from: start, &walk, fields: &ignored) } catch {
+            if case .failed = error { throw error }
+        }
+    }
+
     /// Reads an application segment of a JPEG, by its name.
     private mutating func readApplicationSegment(
         _ code: UInt8, at place: UInt64, length: UInt64, _ walk: inout JPEGWalk, fields: inout PhotoReport

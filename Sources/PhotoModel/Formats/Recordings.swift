@@ -7,26 +7,111 @@ extension SourceReader where Source: ~Copyable {
 
     /// Reads an AVI: RIFFs one after the other, the later ones of OpenDML's type AVIX. AVI RIFF File Reference; OpenDML
     /// AVI File Format Extensions, 1.02.
+    ///
+    /// A recorder that is switched off leaves the lengths of RIFF and `movi` at zero or as of its last flush, and no index;
+    /// others count their own header. ffmpeg (libavformat/avidec.c), VLC and MPlayer play all of these: they follow the
+    /// chunks up to the end of the file and make the index themselves. So with a wrong length the chunks decide: if the last
+    /// one ends with the file, all that was recorded is there, but nothing marks its end; if not, the file is cut short.
     mutating func readAVI(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         var position: UInt64 = 0
         var hasFrames = false
+        // What is wrong with the length of the last RIFF.
+        var fault: String?
+        if pixels != nil { _ = try walkAVIChunks() }
         for _ in 0..<4_096 where position + 12 <= size {
             guard try bytes(at: position, count: 4).begins(with: "RIFF"),
                 try bytes(at: position + 8, count: 3).begins(with: "AVI"),
                 let length = try unsigned(at: position + 4, width: 4, littleEndian: true)
-            else { break }
-            // A camera writes the length when the recording ends.
-            guard length > 4 else { return .cutShort(reason: "AVI states no length: the recording was not finished") }
-            let end = position + 8 + length
-            guard end <= size else {
-                return .cutShort(
-                    reason: "AVI is cut short: its RIFF ends at byte \(grouped(end)), the file at \(grouped(size))")
+            else {
+                if position > 0, try isAVIChunk(at: position) {
+                    fault = "AVI's RIFF ends at byte \(grouped(position)), before its last chunks"
+                }
+                break
             }
-            if try readAVILists(from: position + 12, to: end, into: &report) { hasFrames = true }
+            let end = position + 8 + length
+            let isWrong = length <= 4 || end > size
+            if try readAVILists(from: position + 12, to: isWrong ? max(end, size) : end, into: &report) {
+                hasFrames = true
+            }
+            if isWrong {
+                fault = length <= 4 ? "AVI states no length" : "AVI's RIFF would end at byte \(grouped(end))"
+                break
+            }
             position = end + length % 2
+        }
+        if let fault {
+            let chunks = try walkAVIChunks()
+            guard let end = chunks.end else {
+                return .cutShort(reason: "\(fault), and the file ends within a chunk, at byte \(grouped(size))")
+            }
+            guard chunks.hasFrames else {
+                return .cutShort(reason: "\(fault), and the file ends without a frame, at byte \(grouped(size))")
+            }
+            if end == size { return .lacking(reason: "\(fault); its last chunk ends with the file") }
+            return try judgeEnd(end, "AVI's chunks", trailers: &report.trailers)
         }
         guard hasFrames else { return .cutShort(reason: "AVI has no frames in its \(byteCount(size))") }
         return try judgeEnd(min(position, size), "AVI's chunks", trailers: &report.trailers)
+    }
+
+    /// Whether a chunk of a recording begins there: of a stream, an index or padding.
+    private mutating func isAVIChunk(at place: UInt64) throws(WalkStop) -> Bool {
+        let code = try bytes(at: place, count: 4)
+        guard code.count == 4 else { return false }
+        return isDigit(code[0]) && isDigit(code[1]) || code.begins(with: "ix") || code.begins(with: "idx1")
+            || code.begins(with: "JUNK") || code.begins(with: "LIST")
+    }
+
+    /// Follows the chunks of all lists to the end of the file, whatever lengths the lists state. Returns the end of the last
+    /// one, nil if that is beyond the file's, and whether there are frames. Notes the pixels on its way.
+    private mutating func walkAVIChunks() throws(WalkStop) -> (end: UInt64?, hasFrames: Bool) {
+        let window = usualWindow
+        usualWindow = 64
+        defer { usualWindow = window }
+        var position: UInt64 = 0
+        var hasFrames = false
+        var codecs: [FourCC] = []
+        var statedEnd: UInt64 = 0
+        for _ in 0..<4_000_000 where position < size {
+            guard size - position >= 8, let code = try unsigned(at: position, width: 4),
+                let length = try unsigned(at: position + 4, width: 4, littleEndian: true)
+            else { return (nil, hasFrames) }
+            let type = FourCC(code: UInt32(code))
+            guard type.isPlausible else {
+                // No chunk has a name of zeros.
+                if code == 0 { pixels?.note(position, min(statedEnd, size), .neverZeros) }
+                break
+            }
+            let content = position + 8
+            if type == "RIFF" || type == "LIST" {
+                guard size - content >= 4 else { return (nil, hasFrames) }
+                statedEnd = max(statedEnd, content + length)
+                position = content + 4
+                continue
+            }
+            guard length <= size - content else { return (nil, hasFrames) }
+            if type == "strf" {
+                codecs.append(FourCC(code: UInt32(try unsigned(at: content + 16, width: 4) ?? 0)))
+            } else if try isAVIChunk(at: position), let stream = Int(type.text.prefix(2)) {
+                hasFrames = hasFrames || length > 0
+                if pixels != nil, type.text.hasSuffix("dc"), codecs.indices.contains(stream) {
+                    try noteFrame(at: content, length, codec: codecs[stream])
+                }
+            }
+            position = min(content + length + length % 2, size)
+        }
+        return (min(position, size), hasFrames)
+    }
+
+    /// Notes the pixels of a frame whose codec produces no long runs of zeros. Some recorders fill chunks up with them, so
+    /// the end of one shows nothing.
+    private mutating func noteFrame(at content: UInt64, _ length: UInt64, codec: FourCC) throws(WalkStop) {
+        switch codec {
+        case "MJPG", "mjpg": try noteJPEG(at: content)
+        case "XVID", "xvid", "DIVX", "divx", "DX50", "FMP4", "MP4V", "mp4v", "H264", "h264", "X264", "avc1", "HEVC":
+            pixels?.note(content, content + length / 2, .neverZeros)
+        default: break
+        }
     }
 
     /// Reads the chunks of a RIFF or list; returns whether there are frames.

@@ -253,16 +253,8 @@ extension SourceReader where Source: ~Copyable {
         switch isJPEG ? 7 : try value(0x0103, of: directory, in: block) {
         case 4, 5, 32_773: pixels?.note(start, start + min(length, size - start), .neverZeros)
         case 6, 7, 34_892:
-            // Its tables are in the strip, unless the directory has them for all. The limit prevents repeated reading
-            // of overlapping strips.
-            guard directory.entry(0x015B) == nil, bytesRead / 4 <= size,
-                try bytes(at: start, count: 3) == [0xFF, 0xD8, 0xFF]
-            else { return }
-            var walk = JPEGWalk()
-            var ignored = PhotoReport(format: .jpeg, completeness: .empty)
-            do { try walkJPEG(from: start, &walk, fields: &ignored) } catch {
-                if case .failed = error { throw error }
-            }
+            // Its tables are in the strip, unless the directory has them for all.
+            if directory.entry(0x015B) == nil { try noteJPEG(at: start) }
         default: return
         }
     }

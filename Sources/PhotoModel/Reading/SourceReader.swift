@@ -18,8 +18,9 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
     /// compressed.
     private(set) var metadataLeft = 4 << 20
 
-    /// The size of a small read: enough for the headers that usually follow, small compared with a photo.
-    private static var usualWindow: Int { 16 * 1024 }
+    /// The size of a small read: enough for the headers that usually follow, small compared with a photo. Less while
+    /// headers are read that lie far apart.
+    var usualWindow = 16 * 1024
     /// The size of a read of a scan: large enough to make the call cheap, and below the size from which the allocator
     /// maps each block anew (`HeapMemory.keepSmall`), since each page of such a block costs a fault.
     private static var scanWindow: Int { 64 * 1024 }
@@ -48,13 +49,13 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
 
     /// At most `count` bytes from `offset`; fewer at the end of the source.
     mutating func bytes(at offset: UInt64, count: Int) throws(WalkStop) -> [UInt8] {
-        let range = try cover(offset, count, fetching: Self.usualWindow)
+        let range = try cover(offset, count, fetching: usualWindow)
         return Array(window[range])
     }
 
     /// An unsigned number of 1 to 8 bytes; nil if it is not entirely inside the source.
     mutating func unsigned(at offset: UInt64, width: Int, littleEndian: Bool = false) throws(WalkStop) -> UInt64? {
-        let range = try cover(offset, width, fetching: Self.usualWindow)
+        let range = try cover(offset, width, fetching: usualWindow)
         guard range.count == width, width <= 8 else { return nil }
         var value: UInt64 = 0
         if littleEndian {
@@ -83,7 +84,7 @@ struct SourceReader<Source: ByteSource & ~Copyable>: ~Copyable {
     mutating func offsetOfNonzero(from offset: UInt64, before limit: UInt64) throws(WalkStop) -> UInt64 {
         var position = offset
         while position < limit {
-            let range = try cover(position, 1, fetching: Self.usualWindow)
+            let range = try cover(position, 1, fetching: usualWindow)
             guard range.count == 1 else { return position }
             if let index = window[range.lowerBound...].firstIndex(where: { $0 != 0 }) {
                 return min(windowStart + UInt64(index), limit)
