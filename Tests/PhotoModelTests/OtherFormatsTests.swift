@@ -363,6 +363,68 @@ struct OtherFormatsTests {
         #expect(try PhotoReader.read(&source, name: "a.avi").completeness.code == "cut-short")
     }
 
+    // MARK: - Ranges of pixels
+
+    private static let frame = someBytes(3_000)
+
+    private static let written: [(name: String, bytes: [UInt8])] = [
+        ("a.psd", Sample.psd(compression: 1, lines: Array(repeating: 90, count: 30))),
+        ("a.j2c", Sample.tiles(layers: 1, data: frame)),
+        ("a.jp2", Sample.jp2(with: Sample.tiles(layers: 1, data: frame))), ("a.crw", Sample.crw),
+        ("a.mts", Sample.mts(step: 192)),
+        ("a.avi", Sample.avi(codec: "H264", frames: Array(repeating: frame, count: 5), hasIndex: true)),
+        ("a.mkv", Sample.mkv(isOpen: false, codec: "V_MPEG4/ISO/AVC", frame: frame)),
+        ("b.mkv", Sample.mkv(isOpen: true, codec: "V_MPEGH/ISO/HEVC", frame: frame)),
+    ]
+
+    private func covered(_ bytes: [UInt8], name: String) throws -> [PixelRange] {
+        var source = MemoryByteSource(bytes)
+        return try PhotoReader.pixelRanges(of: &source, name: BytePath(name))
+    }
+
+    @Test("Formats that never contain long runs of zeros have ranges of pixels", arguments: written.indices)
+    func ranges(index: Int) throws {
+        let (name, bytes) = Self.written[index]
+        let found = try covered(bytes, name: name)
+        #expect(!found.isEmpty && found.allSatisfy { $0.rule == .neverZeros }, "\(name)")
+        #expect(found.allSatisfy { $0.bytes.upperBound <= UInt64(bytes.count) })
+    }
+
+    @Test(
+        "Of a copy whose rest is not written yet, a range lies in the rest, or nothing says that it is whole",
+        arguments: written.indices, [60, 80, 95])
+    func preallocated(index: Int, percent: Int) throws {
+        let (name, whole) = Self.written[index]
+        let start = whole.count * percent / 100
+        let bytes = whole.prefix(start) + [UInt8](repeating: 0, count: whole.count - start)
+        let isSeen = try covered(Array(bytes), name: name).contains {
+            $0.bytes.upperBound > UInt64(start) && $0.bytes.clamped(to: UInt64(start)..<UInt64(whole.count)).count > 1
+        }
+        let code = try report(Array(bytes), name: name).completeness.code
+        #expect(isSeen || code == "cut-short", "\(name): \(code)")
+    }
+
+    @Test("Codes in which zeros may be pixels have no ranges")
+    func noRanges() throws {
+        let others: [(String, [UInt8])] = [
+            ("a.psd", Sample.psd(compression: 0)), ("a.jxl", Sample.jxl(parts: true)),
+            ("a.mrw", Sample.mrw(isLittle: false)), ("a.x3f", Sample.x3f),
+            // Empty contributions to further layers are zeros.
+            ("a.j2c", Sample.tiles(layers: 20, data: Self.frame)),
+            // Uncompressed, and by arithmetic codes of any length.
+            ("a.avi", Sample.avi(codec: "DIB ", frames: [Self.frame])),
+            ("a.mkv", Sample.mkv(isOpen: false, codec: "V_VP8", frame: Self.frame)),
+        ]
+        for (name, bytes) in others { #expect(try covered(bytes, name: name).isEmpty, "\(name)") }
+    }
+
+    @Test("Frames that are JPEGs are followed, and so are previews of RAW files")
+    func motionJPEG() throws {
+        let picture = try Fixtures.bytes("plain.jpg")
+        let film = Sample.avi(codec: "MJPG", frames: [picture, picture])
+        #expect(try covered(film, name: "a.avi").count >= 2)
+    }
+
     @Test("Mutations neither trap nor cause unlimited reading", arguments: samples.indices)
     func mutations(index: Int) throws {
         let whole = Self.samples[index].bytes

@@ -5,6 +5,7 @@ extension SourceReader where Source: ~Copyable {
     mutating func readJP2(isBare: Bool, into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         if isBare {
             try readJP2Size(at: 0, into: &report)
+            try noteTiles(from: 0, to: size)
             return try judgeJP2(endingAt: size, report: &report)
         }
         // The end of the codestream: of its box, or of the last fragment that a table names.
@@ -17,7 +18,9 @@ extension SourceReader where Source: ~Copyable {
                     report.height = try reader.unsigned(at: header.body, width: 4).map { UInt32($0) }
                     report.width = try reader.unsigned(at: header.body + 4, width: 4).map { UInt32($0) }
                 }
-            case "jp2c": codestreamEnd = box.end
+            case "jp2c":
+                codestreamEnd = box.end
+                try reader.noteTiles(from: box.body, to: box.end)
             case "ftbl":
                 guard let list = try reader.child("flst", of: box) else { return }
                 let (end, isHere) = try reader.readFragments(of: list)
@@ -74,6 +77,36 @@ extension SourceReader where Source: ~Copyable {
         return (end, areHere)
     }
 
+    /// Notes the tiles of a codestream if zeros in them are unwritten. Its arithmetic code has no long runs of zeros, but a
+    /// packet without data is a zero, and so is a block that contributes nothing to a further layer; uncoded bits may be.
+    /// ISO/IEC 15444-1, A.6.1 and B.10; 15444-15.
+    private mutating func noteTiles(from start: UInt64, to end: UInt64) throws(WalkStop) {
+        guard pixels != nil, let components = try unsigned(at: start + 40, width: 2) else { return }
+        var isCompact = false
+        var position = start + 2
+        for _ in 0..<256 {
+            guard let marker = try unsigned(at: position, width: 2),
+                let length = try unsigned(at: position + 2, width: 2)
+            else { return }
+            switch marker {
+            case 0xFF52:
+                guard let precincts = try unsigned(at: position + 4, width: 1),
+                    let layers = try unsigned(at: position + 6, width: 2),
+                    let levels = try unsigned(at: position + 9, width: 1),
+                    let style = try unsigned(at: position + 12, width: 1)
+                else { return }
+                isCompact = precincts & 1 == 0 && layers == 1 && components * (levels + 1) <= 256 && style & 1 == 0
+            // Another coder, or other parameters for a component.
+            case 0xFF50, 0xFF53: return
+            case 0xFF90:
+                if isCompact { pixels?.note(position, end, .neverZeros) }
+                return
+            default: break
+            }
+            position += 2 + length
+        }
+    }
+
     /// Reads the size of the image from the codestream's first segment.
     private mutating func readJP2Size(at start: UInt64, into report: inout PhotoReport) throws(WalkStop) {
         guard let right = try unsigned(at: start + 8, width: 4), let bottom = try unsigned(at: start + 12, width: 4),
@@ -83,7 +116,8 @@ extension SourceReader where Source: ~Copyable {
         (report.width, report.height) = (UInt32(right - left), UInt32(bottom - top))
     }
 
-    /// Reads a JPEG XL. ISO/IEC 18181-2, 9; a bare codestream (18181-1) has neither length nor end marker.
+    /// Reads a JPEG XL. ISO/IEC 18181-2, 9; a bare codestream (18181-1) has neither length nor end marker. Uniform parts of
+    /// a picture may be runs of zeros, since encoders in a hurry use prefix codes: no range of it is noted.
     mutating func readJXL(isBare: Bool, into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         if isBare {
             try readJXLSize(at: 0, into: &report)

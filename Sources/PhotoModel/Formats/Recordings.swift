@@ -183,6 +183,8 @@ extension SourceReader where Source: ~Copyable {
             return .notAPhoto(reason: "its packets are no transport stream")
         }
         try readRecordingDate(step: step, into: &report)
+        // Every packet begins with 0x47.
+        pixels?.note(0, size, .neverZeros)
         guard size % step == 0 else {
             return .cutShort(reason: "transport stream is cut short in a packet, at byte \(grouped(size))")
         }
@@ -242,12 +244,62 @@ extension SourceReader where Source: ~Copyable {
             }
             position = next
         }
+        if pixels != nil { try noteBlocks(from: segment.body, to: end) }
         guard hasCluster else { return .cutShort(reason: "Matroska has no frames in its \(byteCount(size))") }
         guard report.width != nil else { return .notAPhoto(reason: "sound without a picture") }
         guard let stated = segment.end else {
             return .lacking(reason: "Matroska's segment states no length: nothing marks its end")
         }
         return try judgeEnd(stated, "Matroska's clusters", trailers: &report.trailers)
+    }
+
+    /// Notes the frames of a segment whose codec produces no runs of zeros. RFC 9559, 10.
+    private mutating func noteBlocks(from start: UInt64, to end: UInt64) throws(WalkStop) {
+        var tracks: Set<UInt64> = []
+        var track: (number: UInt64?, isCompact: Bool) = (nil, false)
+        var position = start
+        for _ in 0..<4_000_000 where position < end {
+            guard let part = try element(at: position) else {
+                // No element begins with a zero.
+                if try unsigned(at: position, width: 1) == 0 { pixels?.note(position, end, .neverZeros) }
+                return
+            }
+            guard part.body <= end else { return }
+            let next = part.end.map { min($0, end) }
+            switch part.identifier {
+            // Clusters, groups of blocks, tracks, and a track: their parts follow.
+            case 0x1F43_B675, 0xA0, 0x1654_AE6B:
+                position = part.body
+                continue
+            case 0xAE:
+                track = (nil, false)
+                position = part.body
+                continue
+            case 0xD7:
+                guard let next, next - part.body <= 8 else { return }
+                track.number = try unsigned(at: part.body, width: Int(next - part.body))
+            case 0x86:
+                guard let next else { return }
+                let codec = try bytes(at: part.body, count: Int(min(next - part.body, 32)))
+                track.isCompact =
+                    codec.begins(with: "V_MPEG4/ISO/AVC") || codec.begins(with: "V_MPEGH/ISO/HEVC")
+                    || codec.begins(with: "V_AV1")
+            case 0xA1, 0xA3:
+                // The track's number with its marker bit, two bytes of time, flags, then the frame.
+                if let next, next > part.body + 4, let number = try unsigned(at: part.body, width: 1), number > 0x80,
+                    tracks.contains(number & 0x7F)
+                {
+                    pixels?.note(part.body + 4, next, .neverZeros)
+                }
+            default: break
+            }
+            if track.isCompact, let number = track.number { tracks.insert(number) }
+            guard let next else {
+                position = part.body
+                continue
+            }
+            position = next
+        }
     }
 
     /// Whether an EBML header names the document type of Matroska or WebM.

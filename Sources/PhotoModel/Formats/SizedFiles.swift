@@ -41,23 +41,25 @@ extension SourceReader where Source: ~Copyable {
         guard let layersLength = try unsigned(at: layers, width: isLarge ? 8 : 4), layersLength <= 1 << 50 else {
             return cutShort
         }
-        let pixels = layers + (isLarge ? 8 : 4) + layersLength
-        guard let compression = try unsigned(at: pixels, width: 2) else { return cutShort }
+        let image = layers + (isLarge ? 8 : 4) + layersLength
+        guard let compression = try unsigned(at: image, width: 2) else { return cutShort }
         let lines = channels * height
         switch compression {
         case 0:
             let length = lines * ((width * depth + 7) / 8)
-            return try judgeEnd(pixels + 2 + length, "PSD's pixels", trailers: &report.trailers)
+            return try judgeEnd(image + 2 + length, "PSD's pixels", trailers: &report.trailers)
         case 1:
             // The lengths of all lines precede them.
             let step: UInt64 = isLarge ? 4 : 2
-            let data = pixels + 2 + lines * step
+            let data = image + 2 + lines * step
             guard data <= size else { return cutShort }
             var end = data
             for line in 0..<lines {
-                guard let length = try unsigned(at: pixels + 2 + line * step, width: Int(step)) else { return cutShort }
+                guard let length = try unsigned(at: image + 2 + line * step, width: Int(step)) else { return cutShort }
                 end += length
             }
+            // PackBits has no long runs of zeros, and no line without bytes.
+            pixels?.note(image + 2, min(end, size), .neverZeros)
             return try judgeEnd(end, "PSD's pixels", trailers: &report.trailers)
         default: return .weak(reason: "PSD's pixels are compressed by a method that does not show where they end")
         }
@@ -168,6 +170,11 @@ extension SourceReader where Source: ~Copyable {
             guard place + length <= end - start else { return nil }
             let value = start + place
             switch tag {
+            case 0x2005:
+                // Its code has no long runs of zeros, but some cameras put the lowest bits of all pixels before it.
+                pixels?.note(value + length / 2, min(value + length, size), .neverZeros)
+            case 0x2007:
+                if pixels != nil { try noteJPEG(at: value) }
             case 0x080A:
                 let names = try bytes(at: value, count: Int(min(length, 128))).split(separator: 0)
                 report.cameraMake = report.cameraMake ?? shownText(names.first.map { Array($0) })
@@ -222,7 +229,8 @@ extension SourceReader where Source: ~Copyable {
                 try unsigned(at: place + 12, width: 4, littleEndian: true) == 0x12
             {
                 hasPreview = true
-                // A preview as JPEG, with EXIF. A damaged one does not make the file damaged.
+                // A preview as JPEG, with EXIF. A damaged one does not make the file damaged. Uniform parts of the sensor's
+                // data may be zeros.
                 var walk = JPEGWalk()
                 do { try walkJPEG(from: place + 28, &walk, fields: &report) } catch {
                     if case .failed = error { throw error }
