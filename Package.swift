@@ -77,6 +77,7 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
+        .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev"])]),
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .systemLibrary(name: "CRaw", pkgConfig: "libraw", providers: [.apt(["libraw-dev"])]),
         module("FileValues"),
@@ -113,7 +114,9 @@ let package = Package(
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(
             name: "CPictures",
-            dependencies: (["CJPEG", "CRaw", "CVips"] + faces.map(\.name)).map { .target(name: $0, condition: daemon) },
+            dependencies: (["CJPEG", "CRaw", "CTIFF", "CVips"] + faces.map(\.name)).map {
+                .target(name: $0, condition: daemon)
+            },
             cSettings: hasFaces ? [.define("PHOTOINBOX_FACES")] : []),
         module("DecoderService", ["CPictures", "Decoding", "FileValues", "LinuxKernel", system]),
         module(
@@ -273,7 +276,7 @@ let package = Package(
             path: "Tests/DecoderProbe", swiftSettings: swiftSettings),
         // Not dependent on the two programs, which would put the decoding libraries into the tests' own process; they are
         // built with everything else.
-        tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"]),
+        tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"], exclude: ["Pictures"]),
         tests("FetchingTests", ["Fetching", "Settings"]),
         tests("CatalogueTests", ["Catalogue", "QueueActors", "SystemMonitor", database]),
         tests("SettingsTests", ["Settings"]),

@@ -35,8 +35,11 @@ PROCESSOR_SECONDS = 30
 RECYCLE_AFTER = 500
 MEMORY_MARK = 512 << 20
 LONGEST_PART = 32 << 20
-KINDS = {".dng": 2, ".nef": 2, ".raf": 2, ".cr2": 2, ".cr3": 2, ".arw": 2}
-PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".heic", ".avif"} | set(KINDS)
+VERSION = 3
+KINDS = {".dng": 2, ".nef": 2, ".raf": 2, ".cr2": 2, ".cr3": 2, ".arw": 2,
+         ".mp4": 6, ".mov": 6, ".mkv": 6, ".avi": 6, ".mts": 6}
+PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".heic", ".avif", ".avifs", ".gif", ".jxl", ".jp2",
+            ".psd"} | set(KINDS)
 TASTY = [0, 1, 2, 3, 7, 8, 16, 127, 128, 255, 256, 32767, 32768, 65535, 1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 1]
 
 
@@ -105,7 +108,7 @@ class Decoder:
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with far:
             self.process = subprocess.Popen(
-                [self.program, "--address-space", str(ADDRESS_SPACE)], stdin=far, stdout=subprocess.DEVNULL,
+                [self.program, "--films", "--address-space", str(ADDRESS_SPACE)], stdin=far, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL, env={}, cwd="/")
         self.socket, self.made = near, 0
         self.started += 1
@@ -129,7 +132,7 @@ class Decoder:
             self.process = None
             raise Lost(signal.Signals(-status).name if status < 0 else f"exit {status}")
         length, version, kind = struct.unpack_from("<IHB", message)
-        if length != len(message) - 4 or version != 2:
+        if length != len(message) - 4 or version != VERSION:
             raise Lost("nonsense")
         return kind, message[7:]
 
@@ -151,7 +154,7 @@ class Decoder:
                 file.write(content)
             readable = os.open(f"/proc/self/fd/{picture}", os.O_RDONLY)
             try:
-                request = struct.pack("<HBQBQQIIIBBII", 2, 1, self.number, kind, 1 << 30, 268_000_000, 65_535, 100,
+                request = struct.pack("<HBQBQQIIIBBII", VERSION, 1, self.number, kind, 1 << 30, 268_000_000, 65_535, 100,
                                       PROCESSOR_SECONDS, 80, 2, 1024, 256)
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     socket.send_fds(self.socket, [struct.pack("<I", len(request)) + request], [readable, answer])
@@ -177,11 +180,11 @@ class Decoder:
     def check(self, fields, answer):
         """Checks an answer as the daemon does."""
         number, size = struct.unpack_from("<Q", fields)[0], os.fstat(answer).st_size
-        count = fields[34]
+        count = fields[35]
         if number != self.number or count != 2:
             raise Lost("nonsense")
         for part in range(count):
-            side, width, height, offset, length = struct.unpack_from("<IIIQQ", fields, 35 + 28 * part)
+            side, width, height, offset, length = struct.unpack_from("<IIIQQ", fields, 36 + 28 * part)
             if not (0 < width <= side and 0 < height <= side and 0 < length <= LONGEST_PART and offset + length <= size):
                 raise Lost("nonsense")
             if os.pread(answer, 3, offset) != b"\xff\xd8\xff":
@@ -338,7 +341,7 @@ def main():
     arguments = commandline.parser(__doc__.split("usage: ")[1], jobs=os.cpu_count())
     arguments.add_argument("--mutants", type=int, default=100_000)
     arguments.add_argument("--through-daemon", type=int)
-    arguments.add_argument("--pictures", default=os.environ.get("PHOTOINBOX_PHOTOS", houses.FIXTURES))
+    arguments.add_argument("--pictures", default=os.environ.get("PHOTOINBOX_PHOTOS", pathlib.Path(houses.FIXTURES).parent))
     options = commandline.begin(arguments, "mutants")
     pictures = read_pictures(options.pictures)
     program = houses.program("photoinbox-decoder")

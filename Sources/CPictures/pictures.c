@@ -1,7 +1,10 @@
 #include "cpictures.h"
+#include "containers.h"
+#include "film.h"
 #include "fingerprint.h"
 #include "jpeg.h"
 #include "pixels.h"
+#include "tiff.h"
 #ifdef PHOTOINBOX_FACES
 #include <cfaces.h>
 #endif
@@ -31,8 +34,10 @@ int cpictures_start(void) {
     vips_cache_set_max(0);
     vips_block_untrusted_set(TRUE);
     vips_operation_block_set("VipsForeignLoad", TRUE);
-    static const char *const trusted[] = {"VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp",
-                                          "VipsForeignLoadTiff", "VipsForeignLoadHeif"};
+    /* libvips trusts the last two less than the others: they are younger, and confined here like all. */
+    static const char *const trusted[] = {"VipsForeignLoadJpeg",  "VipsForeignLoadPng",  "VipsForeignLoadWebp",
+                                          "VipsForeignLoadTiff",  "VipsForeignLoadHeif", "VipsForeignLoadNsgif",
+                                          "VipsForeignLoadJp2k", "VipsForeignLoadJxl"};
     for (size_t i = 0; i < G_N_ELEMENTS(trusted); i++) vips_operation_block_set(trusted[i], FALSE);
 #ifdef PHOTOINBOX_FACES
     if (cfaces_start()) {
@@ -51,27 +56,45 @@ int cpictures_finds_faces(void) {
 #endif
 }
 
+void cpictures_start_films(void) { film_start(); }
+
 void cpictures_take_message(char *text, size_t size) {
     g_strlcpy(text, vips_error_buffer(), size);
     vips_error_clear();
 }
 
-static void tell(struct cpictures_facts *facts, uint32_t width, uint32_t height, int orientation) {
-    int turned = orientation >= 5 && orientation <= 8;
-    facts->width = turned ? height : width;
-    facts->height = turned ? width : height;
-    facts->orientation = (uint32_t)orientation;
+/* Whether a profile is of the colours of the picture: libvips accepts a grey one for any. */
+static int is_of(const uint8_t *profile, size_t length, VipsImage *image) {
+    if (length < 20) return 0;
+    int colours = memcmp(profile + 16, "GRAY", 4) == 0   ? 1
+                  : memcmp(profile + 16, "RGB ", 4) == 0 ? 3
+                  : memcmp(profile + 16, "CMYK", 4) == 0 ? 4
+                                                         : 0;
+    return colours == image->Bands - (vips_image_hasalpha(image) ? 1 : 0);
+}
+
+/* Whether its profile can be used. One that cannot is ignored, which `facts` say. */
+static int has_profile(VipsImage *image, struct cpictures_facts *facts) {
+    const void *bytes = NULL;
+    size_t length = 0;
+    if (!vips_image_get_typeof(image, VIPS_META_ICC_NAME)) return 0;
+    if (!vips_image_get_blob(image, VIPS_META_ICC_NAME, &bytes, &length) && is_of(bytes, length, image) &&
+        vips_icc_is_compatible_profile(image, bytes, length))
+        return 1;
+    if (facts) facts->is_profile_ignored = 1;
+    vips_error_clear();
+    return 0;
 }
 
 /* The target profile for vips_thumbnail(): with "srgb" it treats pictures without a profile as not sRGB
    and shifts their colours. */
-static const char *profile_for(VipsImage *image) {
-    return vips_image_get_typeof(image, VIPS_META_ICC_NAME) || image->Type == VIPS_INTERPRETATION_CMYK ? "srgb" : NULL;
+static const char *profile_for(VipsImage *image, struct cpictures_facts *facts) {
+    return has_profile(image, facts) || image->Type == VIPS_INTERPRETATION_CMYK ? "srgb" : NULL;
 }
 
 /* Checks only the header. */
 static int look(VipsImage *image, const struct cpictures_limits *limits, struct cpictures_facts *facts) {
-    if (facts) tell(facts, (uint32_t)image->Xsize, (uint32_t)image->Ysize, vips_image_get_orientation(image));
+    if (facts) pixels_tell(facts, (uint32_t)image->Xsize, (uint32_t)image->Ysize, vips_image_get_orientation(image));
     return pixels_judge((uint64_t)image->Xsize, (uint64_t)image->Ysize, limits);
 }
 
@@ -107,21 +130,24 @@ static int save_all(VipsImage *first, int quality, struct cpictures_part *parts,
     return result;
 }
 
-/* Maps a file. Not with fstat(3), which calls fstatat(2): a confined process may not call functions with a path. */
+/* Maps a private copy of a file. Not with fstat(3), which calls fstatat(2): a confined process may not call functions with a path. */
 static void *map(int fd, size_t *length) {
     off_t end = lseek(fd, 0, SEEK_END);
     if (end <= 0) return NULL;
     *length = (size_t)end;
-    void *bytes = mmap(NULL, *length, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *bytes = mmap(NULL, *length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static int is_loaded_by(VipsImage *image, const char *name) {
+    const char *loader = NULL;
+    return vips_image_get_typeof(image, VIPS_META_LOADER) &&
+           !vips_image_get_string(image, VIPS_META_LOADER, &loader) && strncmp(loader, name, strlen(name)) == 0;
 }
 
 /* Whether libjpeg-turbo can read it directly, which is faster: without a profile, in colours that count as sRGB. */
 static int is_plain_jpeg(VipsImage *image) {
-    const char *loader = NULL;
-    if (!vips_image_get_typeof(image, VIPS_META_LOADER) || vips_image_get_string(image, VIPS_META_LOADER, &loader))
-        return 0;
-    return strncmp(loader, "jpegload", 8) == 0 && !profile_for(image) && image->BandFmt == VIPS_FORMAT_UCHAR &&
+    return is_loaded_by(image, "jpegload") && !profile_for(image, NULL) && image->BandFmt == VIPS_FORMAT_UCHAR &&
            (image->Type == VIPS_INTERPRETATION_sRGB || image->Type == VIPS_INTERPRETATION_B_W);
 }
 
@@ -163,41 +189,143 @@ static int make_of_jpeg(const void *bytes, size_t length, int quality, struct cp
     return write_all(planes, quality, parts, count, facts);
 }
 
-static int make_of_picture(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
-                           uint32_t count, struct cpictures_facts *facts) {
-    VipsSource *source = vips_source_new_from_descriptor(fd);
+/* A picture in a file, or in memory if `bytes` is not NULL. */
+struct input {
+    int fd;
+    const void *bytes;
+    size_t length;
+};
+
+static VipsSource *source_of(const struct input *input) {
+    return input->bytes ? vips_source_new_from_memory(input->bytes, input->length)
+                        : vips_source_new_from_descriptor(input->fd);
+}
+
+/* The smallest resolution of a JPEG 2000 that is not smaller than `size`, as libvips numbers them. vips_thumbnail()
+   takes the smallest of all. */
+static int resolution_for(VipsImage *image, uint32_t size) {
+    int page = 0;
+    while (page + 1 < vips_image_get_n_pages(image) && image->Xsize >> (page + 1) >= (int)size &&
+           image->Ysize >> (page + 1) >= (int)size)
+        page++;
+    return page;
+}
+
+static VipsImage *reduced(VipsImage *image, uint32_t size, const char *profile) {
+    VipsImage *small = NULL;
+    vips_thumbnail_image(image, &small, (int)size, "height", (int)size, "size", VIPS_SIZE_DOWN, "export_profile",
+                         profile, NULL);
+    return small;
+}
+
+/* A thumbnail of this size, or NULL; `page` is that of a JPEG 2000, −1 for other formats. */
+static VipsImage *small_of(VipsSource *source, int page, uint32_t size, const char *profile) {
+    VipsImage *small = NULL;
+    if (page < 0) {
+        vips_thumbnail_source(source, &small, (int)size, "height", (int)size, "size", VIPS_SIZE_DOWN,
+                              "export_profile", profile, "fail_on", VIPS_FAIL_ON_TRUNCATED, NULL);
+        return small;
+    }
+    VipsImage *image =
+        vips_image_new_from_source(source, "", "page", page, "fail_on", VIPS_FAIL_ON_TRUNCATED, NULL);
+    if (!image) return NULL;
+    small = reduced(image, size, profile);
+    g_object_unref(image);
+    return small;
+}
+
+static int make_of_input(const struct input *input, const struct cpictures_limits *limits, int quality,
+                         struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
+    VipsSource *source = source_of(input);
     if (!source) return CPICTURES_UNREADABLE;
     int result = CPICTURES_UNREADABLE;
     const char *profile = NULL;
-    int is_plain = 0;
+    int is_plain = 0, page = -1;
     VipsImage *image = vips_image_new_from_source(source, "", "access", VIPS_ACCESS_SEQUENTIAL, NULL);
     if (image) {
         result = look(image, limits, facts);
-        profile = profile_for(image);
+        profile = profile_for(image, facts);
+        if (is_loaded_by(image, "jp2kload")) page = resolution_for(image, parts[0].size);
         is_plain = is_plain_jpeg(image);
         g_object_unref(image);
     }
     g_object_unref(source);
     if (result != CPICTURES_DONE) return result;
     if (is_plain) {
-        size_t length = 0;
-        void *bytes = map(fd, &length);
+        size_t length = input->length;
+        void *mapped = input->bytes ? NULL : map(input->fd, &length);
+        const void *bytes = mapped ? mapped : input->bytes;
         if (!bytes) return CPICTURES_UNREADABLE;
         int is_unusual = 0;
         result = make_of_jpeg(bytes, length, quality, parts, count, (int)facts->orientation, &is_unusual,
                               facts);
-        munmap(bytes, length);
+        if (mapped) munmap(mapped, length);
         if (!is_unusual) return result;
     }
-    source = vips_source_new_from_descriptor(fd);
+    source = source_of(input);
     if (!source) return CPICTURES_UNREADABLE;
-    VipsImage *small = NULL;
-    result = CPICTURES_UNREADABLE;
-    if (!vips_thumbnail_source(source, &small, (int)parts[0].size, "height", (int)parts[0].size, "size", VIPS_SIZE_DOWN,
-                               "export_profile", profile, "fail_on", VIPS_FAIL_ON_TRUNCATED, NULL))
-        result = save_all(small, quality, parts, count, facts);
+    VipsImage *small = small_of(source, page, parts[0].size, profile);
+    result = small ? save_all(small, quality, parts, count, facts) : CPICTURES_UNREADABLE;
     g_object_unref(source);
     return result;
+}
+
+/* Another way, for what libvips cannot read: `bytes` may be changed. */
+static int make_otherwise(uint8_t *bytes, size_t length, const struct cpictures_limits *limits, int quality,
+                          struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
+    if (tiff_is(bytes, length)) {
+        int result = CPICTURES_UNREADABLE;
+        vips_error_clear();
+        facts->is_profile_ignored = 0;
+        VipsImage *image = tiff_read(bytes, length, limits, facts, &result);
+        VipsImage *small = image ? reduced(image, parts[0].size, profile_for(image, facts)) : NULL;
+        int is_read = image != NULL;
+        if (is_read) g_object_unref(image);
+        if (small) return save_all(small, quality, parts, count, facts);
+        return is_read ? CPICTURES_UNREADABLE : result;
+    }
+    size_t at = 0, size = 0;
+    uint32_t width = 0, height = 0;
+    if (psd_thumbnail(bytes, length, &at, &size, &width, &height)) {
+        struct input thumbnail = {-1, bytes + at, size};
+        vips_error_clear();
+        int result = make_of_input(&thumbnail, limits, quality, parts, count, facts);
+        pixels_tell(facts, width, height, 1);
+        return result;
+    }
+    int heif = heif_repair(bytes, length), result = CPICTURES_UNREADABLE;
+    if (heif & HEIF_REPAIRED) {
+        struct input repaired = {-1, bytes, length};
+        vips_error_clear();
+        result = make_of_input(&repaired, limits, quality, parts, count, facts);
+    }
+    return result == CPICTURES_UNREADABLE && heif & HEIF_FILM ? CPICTURES_FILM : result;
+}
+
+static int make_of_picture(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
+                           uint32_t count, struct cpictures_facts *facts) {
+    struct input file = {fd, NULL, 0};
+    int result = make_of_input(&file, limits, quality, parts, count, facts);
+    if (result != CPICTURES_UNREADABLE) return result;
+    cpictures_release(parts, count);
+    size_t length = 0;
+    uint8_t *bytes = map(fd, &length);
+    if (!bytes) return CPICTURES_UNREADABLE;
+    result = make_otherwise(bytes, length, limits, quality, parts, count, facts);
+    munmap(bytes, length);
+    /* The last loader that libvips tries is one that is blocked here. */
+    if (result == CPICTURES_UNREADABLE && strstr(vips_error_buffer(), "operation is blocked")) {
+        vips_error_clear();
+        vips_error("decoder", "%s", "it is in no format that is decoded");
+    }
+    return result;
+}
+
+static int make_of_film(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
+                        uint32_t count, struct cpictures_facts *facts) {
+    int result = CPICTURES_UNREADABLE;
+    VipsImage *frame = film_frame(fd, limits, parts[0].size, facts, &result);
+    return frame ? save_all(frame, quality, parts, count, facts) : result;
 }
 
 /* LibRaw numbers rotations as dcraw did. */
@@ -230,7 +358,7 @@ static VipsImage *small_preview(const libraw_thumbnail_t *thumbnail, const struc
             if (image) g_object_unref(image);
             return NULL;
         }
-        const char *profile = profile_for(image);
+        const char *profile = profile_for(image, NULL);
         g_object_unref(image);
         vips_thumbnail_buffer(thumbnail->thumb, thumbnail->tlength, &small, (int)size, "height", (int)size, "size",
                               VIPS_SIZE_DOWN, "export_profile", profile, "no_rotate", TRUE, NULL);
@@ -263,7 +391,7 @@ static int make_of_plain_preview(const libraw_thumbnail_t *thumbnail, const stru
 static int make_of_preview(libraw_data_t *raw, const struct cpictures_limits *limits, int quality,
                            struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
     int orientation = orientation_of_flip(raw->sizes.flip);
-    tell(facts, raw->sizes.width, raw->sizes.height, orientation);
+    pixels_tell(facts, raw->sizes.width, raw->sizes.height, orientation);
     int result = pixels_judge(raw->sizes.width, raw->sizes.height, limits);
     if (result != CPICTURES_DONE) return result;
     int code = libraw_unpack_thumb(raw);
@@ -300,7 +428,7 @@ static int make_of_raw(int fd, const struct cpictures_limits *limits, int qualit
     return result;
 }
 
-int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, int quality,
+int cpictures_make(int fd, int kind, const struct cpictures_limits *limits, int quality,
                    struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
     memset(facts, 0, sizeof *facts);
     for (uint32_t i = 0; i < count; i++) {
@@ -308,11 +436,18 @@ int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, in
         parts[i].length = 0;
     }
     if (count == 0) return CPICTURES_UNREADABLE;
-    return is_raw ? make_of_raw(fd, limits, quality, parts, count, facts)
-                  : make_of_picture(fd, limits, quality, parts, count, facts);
+    switch (kind) {
+    case CPICTURES_OF_RAW: return make_of_raw(fd, limits, quality, parts, count, facts);
+    case CPICTURES_OF_FILM: return make_of_film(fd, limits, quality, parts, count, facts);
+    default: return make_of_picture(fd, limits, quality, parts, count, facts);
+    }
 }
 
 void cpictures_release(struct cpictures_part *parts, uint32_t count) {
     /* Allocated by malloc(3) or GLib, which is the same since version 2.46. */
-    for (uint32_t i = 0; i < count; i++) g_free(parts[i].bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        g_free(parts[i].bytes);
+        parts[i].bytes = NULL;
+        parts[i].length = 0;
+    }
 }

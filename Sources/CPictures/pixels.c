@@ -2,6 +2,13 @@
 #include "fingerprint.h"
 #include <stdlib.h>
 
+void pixels_tell(struct cpictures_facts *facts, uint32_t width, uint32_t height, int orientation) {
+    int turned = orientation >= 5 && orientation <= 8;
+    facts->width = turned ? height : width;
+    facts->height = turned ? width : height;
+    facts->orientation = (uint32_t)orientation;
+}
+
 int pixels_judge(uint64_t width, uint64_t height, const struct cpictures_limits *limits) {
     if (width == 0 || height == 0) return CPICTURES_UNREADABLE;
     if (width > limits->side || height > limits->side) return CPICTURES_TOO_LARGE;

@@ -8,6 +8,9 @@
    Transparent parts are white. */
 uint8_t *pixels_of(VipsImage *image, uint32_t *width, uint32_t *height);
 
+/* Notes the stored size of a picture with this orientation. */
+void pixels_tell(struct cpictures_facts *facts, uint32_t width, uint32_t height, int orientation);
+
 /* Checks width times height against the limits; one of the results of cpictures_make(). */
 int pixels_judge(uint64_t width, uint64_t height, const struct cpictures_limits *limits);
 

@@ -4,8 +4,8 @@ import LinuxKernel
 
 /// How a decoder processes one picture; the program and the test of its confinement have different ones.
 package protocol PictureMaker {
-    /// Opens what must be opened before confinement; throws a message for people.
-    mutating func prepare() throws
+    /// Opens what must be opened before confinement, and with `films` what reads films; throws a message for people.
+    mutating func prepare(films: Bool) throws
     /// Reads the picture on one descriptor and writes the renditions to the other.
     mutating func make(_ request: DecoderRequest, picture: Int32, answer: Int32) -> DecoderMessage
 }
@@ -27,7 +27,7 @@ package enum DecoderService {
     /// Runs the decoder; returns its exit status.
     package static func run(_ arguments: [String], maker: some PictureMaker) -> Status {
         guard let options = DecoderArguments(arguments) else {
-            log("usage: photoinbox-decoder [--best-effort] --address-space BYTES (started by photoinboxd)")
+            log("usage: photoinbox-decoder [--best-effort] [--films] --address-space BYTES (started by photoinboxd)")
             return .usage
         }
         // `systemctl kill -s USR1 photoinboxd` signals every process of the service, but means the daemon.
@@ -35,7 +35,7 @@ package enum DecoderService {
         // If memory runs out, the decoder should be killed before the daemon; see proc_pid_oom_score_adj(5).
         Self.preferForOutOfMemoryKill()
         var maker = maker
-        do { try maker.prepare() } catch {
+        do { try maker.prepare(films: options.readsFilms) } catch {
             log("photoinbox-decoder: \(error)")
             return .notPrepared
         }
@@ -103,6 +103,7 @@ package enum DecoderService {
 /// Its arguments, parsed by hand to keep a confined program small.
 struct DecoderArguments {
     var isConfinementRequired = true
+    var readsFilms = false
     var addressSpace: UInt64 = 0
     /// The largest answer.
     let answerSize = DecoderWire.longestPart * UInt64(DecoderRequest.mostSizes)
@@ -112,6 +113,7 @@ struct DecoderArguments {
         while let word = rest.popFirst() {
             switch word {
             case "--best-effort": isConfinementRequired = false
+            case "--films": readsFilms = true
             case "--address-space":
                 guard let text = rest.popFirst(), let bytes = UInt64(text) else { return nil }
                 addressSpace = bytes

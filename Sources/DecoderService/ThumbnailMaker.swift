@@ -4,7 +4,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 
-/// Makes renditions with libvips, and with LibRaw for the preview of a raw file.
+/// Makes renditions with libvips, with LibRaw for the preview of a raw file, and with libav for films.
 package struct ThumbnailMaker: PictureMaker {
     /// Opened before confinement.
     private var status: HeldDescriptor?
@@ -14,9 +14,10 @@ package struct ThumbnailMaker: PictureMaker {
     /// Whether googly eyes can be drawn.
     package static var findsFaces: Bool { cpictures_finds_faces() != 0 }
 
-    package mutating func prepare() throws {
+    package mutating func prepare(films: Bool) throws {
         status = try? HeldDescriptor(openDirectory("/proc/self").openBeneath("statm", .read))
         guard cpictures_start() == 0 else { throw LibraryFailure(reason: Self.message) }
+        if films { cpictures_start_films() }
     }
 
     package func make(_ request: DecoderRequest, picture: Int32, answer: Int32) -> DecoderMessage {
@@ -33,11 +34,14 @@ package struct ThumbnailMaker: PictureMaker {
         var parts = request.sizes.map { cpictures_part(size: $0, width: 0, height: 0, bytes: nil, length: 0) }
         defer { cpictures_release(&parts, UInt32(parts.count)) }
         let quality = Int32(request.quality)
+        func make(_ kind: Int) -> Int32 {
+            cpictures_make(picture, Int32(kind), &limits, quality, &parts, UInt32(parts.count), &facts)
+        }
         let result: Int32
         switch request.kind {
-        case .picture, .raw:
-            result = cpictures_make(
-                picture, request.kind == .raw ? 1 : 0, &limits, quality, &parts, UInt32(parts.count), &facts)
+        case .picture: result = make(CPICTURES_OF_PICTURE)
+        case .raw: result = make(CPICTURES_OF_RAW)
+        case .film: result = make(CPICTURES_OF_FILM)
         case .tiltShift: result = cpictures_tilt_shift(picture, &limits, quality, &parts[0], &facts)
         case .googly: result = cpictures_googly(picture, &limits, quality, &parts[0], &facts)
         case .sheet:
@@ -52,7 +56,10 @@ package struct ThumbnailMaker: PictureMaker {
         case Int(CPICTURES_TOO_LARGE): return refusal(.tooLarge, "\(facts.width) x \(facts.height) pixels")
         case Int(CPICTURES_NO_PREVIEW): return refusal(.noPreview, message)
         case Int(CPICTURES_NOTHING_FOUND): return refusal(.nothingFound, "it shows no pair of eyes")
-        case Int(CPICTURES_UNSUPPORTED): return refusal(.unsupported, "this photoinbox-decoder was built without faces")
+        case Int(CPICTURES_UNSUPPORTED):
+            let isFilm = request.kind == .film
+            return refusal(.unsupported, isFilm ? message : "this photoinbox-decoder was built without faces")
+        case Int(CPICTURES_FILM): return refusal(.film, "it holds a film and no picture")
         default: return refusal(.unreadable, message.isEmpty ? "it contains no picture" : message)
         }
         do throws(SystemCallError) {
@@ -60,6 +67,7 @@ package struct ThumbnailMaker: PictureMaker {
                 DecoderAnswer(
                     id: request.id, width: facts.width, height: facts.height,
                     orientation: UInt8(truncatingIfNeeded: facts.orientation), memory: residentMemory,
+                    ignoresProfile: facts.is_profile_ignored != 0,
                     likeness: facts.is_described != 0 ? facts.description : nil,
                     parts: try Self.write(parts, to: answer)))
         } catch {

@@ -12,6 +12,7 @@ struct RenditionRun {
     private(set) var plan: RenditionPlan
     private(set) var records: [RenditionRecord] = []
     private(set) var new: [RenditionKind] = []
+    private(set) var ignoresProfile = false
 
     init(work: ThumbnailWork, stored: StoredPhoto, plan: RenditionPlan) {
         self.work = work
@@ -51,13 +52,19 @@ struct RenditionRun {
         let kinds = plan.ready.filter(\.needs.isEmpty)
         for kind in kinds { plan.began(kind) }
         let sizes = Set(kinds.map { $0 == .preview ? work.settings.preview : work.settings.thumbnail }).sorted(by: >)
-        let outcome = await client.make(
-            sizes, of: file, kind: kind, limits: work.limits, quality: work.settings.quality)
+        let quality = work.settings.quality
+        var outcome = await client.make(sizes, of: file, kind: kind, limits: work.limits(of: kind), quality: quality)
+        // A HEIF may be a sequence and nothing else.
+        if case .refused(let refusal) = outcome, refusal.code == .film {
+            outcome = await client.make(
+                sizes, of: file, kind: .film, limits: work.limits(of: .film), quality: quality)
+        }
         return finish(kinds, outcome) { (run, picture) throws in
             for part in picture.facts.parts {
                 try run.work.store.write(picture.bytes(of: part), of: run.hash, size: part.size)
             }
             try run.work.store.setFailure(nil, of: run.hash)
+            run.ignoresProfile = picture.facts.ignoresProfile
             for kind in kinds { run.made(kind) }
             if kinds.contains(.thumbnail), run.plan.ready.contains(.hash) {
                 run.plan.began(.hash)
@@ -92,7 +99,8 @@ struct RenditionRun {
             case .thumbnail, .preview, .hash: (.picture, 64)
             }
         let outcome = await client.make(
-            [request.size], of: file, kind: request.kind, limits: work.limits, quality: work.settings.quality)
+            [request.size], of: file, kind: request.kind, limits: work.limits(of: request.kind),
+            quality: work.settings.quality)
         let result = finish([kind], outcome) { (run, picture) throws in
             guard kind != .hash else { return run.finishHash(picture.facts.likeness) }
             if let part = picture.facts.parts.first {

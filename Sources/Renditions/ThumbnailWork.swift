@@ -32,6 +32,8 @@ package struct ThumbnailWork: Hashable, Sendable {
         package let records: [RenditionRecord]
         /// The renditions that were made or failed in this run.
         package let new: [RenditionKind]
+        /// Whether the photo's colour profile cannot be used, and was ignored.
+        package let ignoresProfile: Bool
     }
 
     package enum Result: Sendable {
@@ -48,14 +50,19 @@ package struct ThumbnailWork: Hashable, Sendable {
     /// A text that identifies the settings that renditions depend on.
     package var key: String {
         let special = renditions.filter { $0.value != RenditionKind.standard }.sorted { $0.key < $1.key }
-        return (settings.sizes.map { "\($0)" } + ["q\(settings.quality)", "hash"]).joined(separator: ",")
+        // The last word changes when more formats have thumbnails, so that all photos are gone through again.
+        return (settings.sizes.map { "\($0)" } + ["q\(settings.quality)", "hash", "films"]).joined(separator: ",")
             + special.map { " \($0.key)=" + $0.value.map(\.rawValue).joined(separator: ",") }.joined()
     }
 
-    /// Returns how a format is decoded; nil if it has no renditions.
+    /// Returns how a format is decoded; nil for one that is unknown, and has no renditions.
     static func kind(of format: String) -> DecoderRequest.Kind? {
-        guard let format = PhotoFormat(rawValue: format), format.hasThumbnail else { return nil }
-        return format.family == .raw ? .raw : .picture
+        switch PhotoFormat(rawValue: format)?.family {
+        case .picture: .picture
+        case .raw: .raw
+        case .video: .film
+        case nil: nil
+        }
     }
 
     /// Creates one client for each decoder that may run at once. Starts no process.
@@ -96,13 +103,16 @@ package struct ThumbnailWork: Hashable, Sendable {
     ) async -> Made {
         var run = RenditionRun(work: self, stored: stored, plan: plan(for: stored, known: known, again: again))
         let result = await run.run(by: client, progress: progress)
-        return Made(result: result, plan: run.plan, records: run.records, new: run.new)
+        return Made(
+            result: result, plan: run.plan, records: run.records, new: run.new, ignoresProfile: run.ignoresProfile)
     }
 
     /// Returns the plan for a photo.
     package func plan(for stored: StoredPhoto, known: [RenditionRecord], again: Bool = false) -> RenditionPlan {
         guard isConcerned(stored.photo) else { return RenditionPlan(wanted: []) }
-        let wanted = kinds(for: stored.photo.inbox)
+        // One frame is no likeness of a film: the one of a Live Photo would count as a duplicate of its picture.
+        let isFilm = Self.kind(of: stored.photo.format) == .film
+        let wanted = kinds(for: stored.photo.inbox).filter { !isFilm || $0 != .hash }
         let hash = stored.photo.sha256
         var present: Set<RenditionKind> = []
         var failed: [RenditionKind: String] = [:]
@@ -114,7 +124,7 @@ package struct ThumbnailWork: Hashable, Sendable {
                 guard let kind = RenditionKind(rawValue: record.kind) else { continue }
                 if let reason = record.reason { failed[kind] = reason } else { present.insert(kind) }
             }
-            if let reason = store.failure(of: hash) {
+            if let reason = store.failure(of: hash), !reason.hasPrefix(Self.filmsUnsupported) {
                 for kind in [RenditionKind.thumbnail, .preview] { failed[kind] = reason }
             }
         }
@@ -143,9 +153,16 @@ package struct ThumbnailWork: Hashable, Sendable {
         !photo.part.isSidecar && Self.kind(of: photo.format) != nil
     }
 
-    var limits: DecoderRequest.Limits {
-        DecoderRequest.Limits(
+    /// How the reason begins why there is no thumbnail of a film where libav is not installed. It may be later, so these
+    /// are tried again.
+    static let filmsUnsupported = "films: "
+
+    func limits(of kind: DecoderRequest.Kind) -> DecoderRequest.Limits {
+        var limits = DecoderRequest.Limits(
             processorSeconds: UInt32(clamping: settings.processorTime.duration.components.seconds))
+        // Only parts of a film are read.
+        if kind == .film { limits.bytes = 1 << 50 }
+        return limits
     }
 
     static func open(_ photo: PhotoRecord) throws(SystemCallError) -> HeldDescriptor {

@@ -158,6 +158,9 @@ package actor ThumbnailService: DaemonPart {
         case .made:
             counts.withLock { $0.made += 1 }
             problems.log.logger.debug("thumbnails of \(path) made")
+            if made.ignoresProfile {
+                problems.log.logger.info("the colour profile of \(path) cannot be used, ignoring it")
+            }
         case .failed(let reason):
             counts.withLock { $0.failed += 1 }
             problems.log.logger.notice("no thumbnail of \(path): \(reason), continuing")

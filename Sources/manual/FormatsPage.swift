@@ -12,9 +12,13 @@ func formatsPage() -> String {
         let names = format.usualExtensions.map { "`.\($0)`" }.joined(separator: " ")
         lines.append(
             "| \(format.name) | \(names) | \(format.family.word) | \(format.end.rawValue) | \(format.metadataSources) | "
-                + "\(format.hasThumbnail ? "yes" : "no") |")
+                + "\(format.thumbnail) |")
     }
     lines += [
+        "",
+        "The thumbnail of a film needs libavformat, libavcodec and libswscale; see [renditions](renditions.md). A JPEG of 12 bits",
+        "and a lossless JPEG have no thumbnail: libjpeg-turbo before version 3 reads neither, and libvips asks for 8 bits only. A",
+        "HEIF has none whose main picture is in a coding that the installed libheif cannot decode, such as `unci` before 1.17.",
         "",
         "Sidecars are filed with their photo: `.xmp`, `.aae`, `.thm`, and the `.json` of Google Takeout. Everything else stays in",
         "its inbox: `photoinbox status` counts it, `photoinbox explain FILE` says why.",
@@ -31,7 +35,7 @@ func addFormats(to page: inout Roff) {
             "\(format.name) (\(format.usualExtensions.map { ".\($0)" }.joined(separator: " ")))",
             [
                 "\(format.family.word); end: \(format.end.rawValue.filter { $0 != "`" }); date and metadata: "
-                    + "\(format.metadataSources); \(format.hasThumbnail ? "thumbnail" : "no thumbnail")"
+                    + "\(format.metadataSources); thumbnail: \(format.thumbnail)"
             ])
     }
 }

@@ -7,7 +7,7 @@ import LinuxKernel
 struct HostileMaker: PictureMaker {
     let startsThread: Bool
 
-    func prepare() throws {
+    func prepare(films: Bool) throws {
         if startsThread { try startThread(named: "early") { while true { pause() } } }
     }
 

@@ -75,6 +75,23 @@ struct DecoderFixture {
         return bytes
     }
 
+    /// The path of a picture: of the project's, or of those of this target alone.
+    static func path(_ name: String) -> String {
+        let own =
+            "\(#filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/"))"
+        let path = "\(own)/Pictures/\(name)"
+        return access(path, R_OK) == 0 ? path : "\(picturesPath)/\(name)"
+    }
+
+    /// How the picture with this name is decoded.
+    static func kind(_ name: String) -> DecoderRequest.Kind {
+        switch name.split(separator: ".").last {
+        case "dng", "nef", "raf": .raw
+        case "mp4", "mov", "mkv", "avi", "mts": .film
+        default: .picture
+        }
+    }
+
     /// The directory of the project's small pictures.
     static let picturesPath =
         "\(#filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(2).joined(separator: "/"))/Fixtures"

@@ -32,7 +32,7 @@ struct RawTests {
         }
     }
 
-    private struct Entry {
+    struct Entry {
         let tag: UInt16
         let kind: UInt16
         let count: Int
@@ -51,12 +51,12 @@ struct RawTests {
         }
     }
 
-    private static func bytes(_ value: some FixedWidthInteger & UnsignedInteger) -> [UInt8] {
+    static func bytes(_ value: some FixedWidthInteger & UnsignedInteger) -> [UInt8] {
         withUnsafeBytes(of: value.littleEndian) { Array($0) }
     }
 
     /// A TIFF directory at `offset`, followed by the values that do not fit into its entries.
-    private static func directory(_ entries: [Entry], at offset: Int) -> [UInt8] {
+    static func directory(_ entries: [Entry], at offset: Int) -> [UInt8] {
         let sorted = entries.sorted { $0.tag < $1.tag }
         var table = bytes(UInt16(sorted.count))
         var rest: [UInt8] = []

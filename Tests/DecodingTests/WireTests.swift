@@ -6,7 +6,8 @@ import Testing
 struct WireTests {
     private static let request = DecoderRequest(id: 7, kind: .raw, quality: 75, sizes: [2_048, 512])
     private static let answer = DecoderAnswer(
-        id: 7, width: 4_000, height: 3_000, orientation: 6, memory: 1 << 26, likeness: 0x0123_4567_89AB_CDEF,
+        id: 7, width: 4_000, height: 3_000, orientation: 6, memory: 1 << 26, ignoresProfile: true,
+        likeness: 0x0123_4567_89AB_CDEF,
         parts: [
             DecodedPart(size: 2_048, width: 2_048, height: 1_536, offset: 0, length: 900),
             DecodedPart(size: 512, width: 512, height: 384, offset: 900, length: 100),
@@ -34,8 +35,8 @@ struct WireTests {
 
     @Test func otherVersionIsAnErrorOfItsOwn() {
         var bytes = Self.request.encoded
-        bytes[4] = 3
-        #expect(throws: WireError.version(3)) { try DecoderRequest(encoded: bytes) }
+        bytes[4] = 4
+        #expect(throws: WireError.version(4)) { try DecoderRequest(encoded: bytes) }
     }
 
     @Test func longTextIsCut() throws {

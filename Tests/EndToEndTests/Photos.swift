@@ -18,7 +18,17 @@ enum Photos {
         return photo.prefix(2) + [0xFF, 0xFE, UInt8(length >> 8), UInt8(length & 0xFF)] + comment + photo.dropFirst(2)
     }
 
-    /// The same, made larger by at least `megabytes` of comments.
+    /// Structurally complete, but too large to decode: 65,500 by 65,500 pixels.
+    static func tooLarge() throws -> Data {
+        var photo = Array(try named("plain.jpg"))
+        guard let frame = photo.indices.dropLast(9).first(where: { photo[$0] == 0xFF && photo[$0 + 1] == 0xC0 }) else {
+            throw CocoaError(.fileReadCorruptFile)
+        }
+        photo.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
+        return Data(photo)
+    }
+
+    /// The photo of ``unique(_:of:)``, made larger by at least `megabytes` of comments.
     static func large(_ number: Int, megabytes: Int) throws -> Data { try large(number, bytes: megabytes << 20) }
 
     /// The same, made larger by at least `bytes` bytes.

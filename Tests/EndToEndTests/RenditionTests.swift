@@ -151,7 +151,7 @@ extension EndToEnd {
             for (number, name) in ["a.jpg", "b\u{7}\u{1B}[31m.jpg", "ж é 写.jpg"].enumerated() {
                 try house.drop(try Photos.unique(number), as: name)
             }
-            try house.drop(try Photos.named("film.mp4"), as: "film.mp4")
+            try house.drop(try Photos.tooLarge(), as: "bomb.jpg")
             try await daemon.lines(4, holding: "filed inbox/")
             try await daemon.stop()
             let path = house.path("sheet.jpg")

@@ -43,11 +43,7 @@ extension EndToEnd {
             #expect(
                 made.values.allSatisfy { $0.starts(with: [0xFF, 0xD8, 0xFF]) && $0.suffix(2) == Data([0xFF, 0xD9]) })
 
-            // Structurally complete, but too large to decode.
-            var bomb = Array(try Photos.named("plain.jpg"))
-            let frame = try #require(bomb.indices.dropLast(9).first { bomb[$0] == 0xFF && bomb[$0 + 1] == 0xC0 })
-            bomb.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
-            try house.drop(Data(bomb), as: "bomb.jpg")
+            try house.drop(try Photos.tooLarge(), as: "bomb.jpg")
             try await daemon.lines(holding: ["filed inbox/bomb.jpg", "bomb.jpg: 65500 x 65500 pixels"])
             try house.drop(try Photos.unique(2), as: "after.jpg")
             try await daemon.lines(holding: ["filed inbox/after.jpg", "after.jpg made"])
@@ -73,6 +69,35 @@ extension EndToEnd {
             #expect(explained.lines.contains { $0.contains("no thumbnail") && $0.contains("65500 x 65500 pixels") })
             try await daemon.stop()
             #expect(!pictures(of: house).keys.contains { $0.hasSuffix(".part") })
+        }
+
+        private static let hasFilms: Bool = {
+            var found = glob_t()
+            defer { globfree(&found) }
+            return glob("/usr/lib/*/libavformat.so.*", 0, nil, &found) == 0
+        }()
+
+        @Test(
+            "Films and animations get thumbnails, films no hash, and a profile that cannot be used is reported",
+            .enabled(if: hasFilms, "skipped: needs libavformat"))
+        func films() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: Self.configuration("enabled = \"yes\""))
+            for name in ["film.mp4", "animated.gif"] { try house.drop(try Photos.named(name), as: name) }
+            let segment = Data("ICC_PROFILE\0\u{1}\u{1}no profile at all".utf8)
+            let photo = try Photos.unique(1)
+            try house.drop(
+                photo.prefix(2) + [0xFF, 0xE2, 0, UInt8(segment.count + 2)] + segment + photo.dropFirst(2),
+                as: "profile.jpg")
+            try await daemon.lines(holding: [
+                "film.mp4 made", "animated.gif made", "profile.jpg made",
+                "profile.jpg cannot be used, ignoring it",
+            ])
+            let pictures = try #require(try await house.state(of: daemon).pictures)
+            #expect(pictures.made == 3 && pictures.failed == 0)
+            let made = Dictionary(uniqueKeysWithValues: (pictures.renditions ?? []).map { ($0.kind, $0.made) })
+            #expect(made == ["thumbnail": 3, "preview": 3, "hash": 2])
+            try await daemon.stop()
         }
 
         @Test(

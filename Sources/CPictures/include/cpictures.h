@@ -1,4 +1,4 @@
-/* Makes small pictures of large ones, by libvips and LibRaw. Not thread-safe.
+/* Makes small pictures of large ones and of films, by libvips, LibRaw and libav. Not thread-safe.
 
    Includes no header of these libraries, so that Swift does not import them. */
 #ifndef CPICTURES_H
@@ -6,9 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Starts the libraries, with all loaders blocked except JPEG, PNG, WebP, TIFF and HEIF; 0 or −1. May open
-   files, so it must be called before any confinement; reads no picture. */
+/* Starts the libraries, with all loaders blocked except JPEG, PNG, WebP, TIFF, HEIF, GIF, JPEG 2000 and JPEG XL; 0 or
+   −1. May open files, so it must be called before any confinement; reads no picture. */
 int cpictures_start(void);
+
+/* Loads the libraries that read films, if they are installed; before any confinement, too. */
+void cpictures_start_films(void);
 
 /* Limits that are checked before decoding. */
 struct cpictures_limits {
@@ -24,6 +27,8 @@ struct cpictures_facts {
     uint32_t orientation;
     int is_described;
     uint64_t description;
+    /* It has a colour profile that cannot be used. */
+    int is_profile_ignored;
 };
 
 /* One small picture: a JPEG that fits into a square of `size` pixels. `bytes` must be released. */
@@ -44,11 +49,15 @@ enum {
     CPICTURES_NOTHING_FOUND = 4,
     /* Not supported by this build. */
     CPICTURES_UNSUPPORTED = 5,
+    /* It holds a film and no picture. */
+    CPICTURES_FILM = 6,
 };
 
-/* Reads the picture on `fd` and makes `count` parts, whose sizes must be in descending order. `is_raw` uses the
-   camera's preview in a raw file. In sRGB, upright. */
-int cpictures_make(int fd, int is_raw, const struct cpictures_limits *limits, int quality,
+/* How to read a file: a picture by its first bytes, the camera's preview in a raw file, a frame of a film. */
+enum { CPICTURES_OF_PICTURE = 0, CPICTURES_OF_RAW = 1, CPICTURES_OF_FILM = 2 };
+
+/* Reads the picture on `fd` and makes `count` parts, whose sizes must be in descending order. In sRGB, upright. */
+int cpictures_make(int fd, int kind, const struct cpictures_limits *limits, int quality,
                    struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts);
 
 /* Makes a miniature effect from a rendition on `fd`: sharp in a band, blurred above and below. */

@@ -56,6 +56,8 @@ package final class DecoderClient: Sendable {
     struct Child {
         let monitor: ChildProcessMonitor
         let socket: DescriptorMonitor
+        /// Whether it has loaded the libraries for films, too.
+        let readsFilms: Bool
         var isReady = false
         var made = 0
         /// Why the client killed it; nil while it is in use.
@@ -147,7 +149,7 @@ package final class DecoderClient: Sendable {
     func proceed() {
         publish()
         enum Step {
-            case nothing, start, idle, ended([@Sendable () -> Void])
+            case nothing, start, replace, idle, ended([@Sendable () -> Void])
             case send(Job, DescriptorMonitor)
         }
         let step: Step = state.onQueue { state in
@@ -159,7 +161,8 @@ package final class DecoderClient: Sendable {
                 return state.waiting.isEmpty ? .nothing : .start
             }
             guard child.isReady, child.endReason == nil, state.current == nil else { return .nothing }
-            if state.waiting.isEmpty { return .idle }
+            guard let next = state.waiting.first else { return .idle }
+            if next.request.kind == .film, !child.readsFilms { return .replace }
             let job = state.waiting.removeFirst()
             state.current = job
             return .send(job, child.socket)
@@ -167,6 +170,7 @@ package final class DecoderClient: Sendable {
         switch step {
         case .nothing: break
         case .start: start()
+        case .replace: end(.unwanted)
         case .idle: timer.reschedule(.once(after: options.idle), tolerance: options.idle / 4)
         case .ended(let bodies): for body in bodies { body() }
         case .send(let job, let socket):
@@ -189,6 +193,9 @@ package final class DecoderClient: Sendable {
             let ends = try MessageSocket.Pair()
             var arguments: [BytePath] = ["--address-space", BytePath("\(options.addressSpace)")]
             if !options.isConfinementRequired { arguments.append("--best-effort") }
+            // Confined, it can load nothing more; and most decoders need not know of films.
+            let readsFilms = state.onQueue { $0.waiting.first?.request.kind == .film }
+            if readsFilms { arguments.append("--films") }
             let child = try ChildProcess.spawn(
                 options.program, arguments, input: .descriptor(ends.far.raw), output: .null)
             let monitor = try ChildProcessMonitor(child, label: "decoder", queue: queue)
@@ -204,7 +211,7 @@ package final class DecoderClient: Sendable {
                 throw error
             }
             socket.setEventHandler { [weak self] event in self?.receive(event) }
-            state.onQueue { $0.child = Child(monitor: monitor, socket: socket) }
+            state.onQueue { $0.child = Child(monitor: monitor, socket: socket, readsFilms: readsFilms) }
             socket.activate()
             published.withLock { $0.started += 1 }
             publish()

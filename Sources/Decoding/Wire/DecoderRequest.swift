@@ -27,7 +27,7 @@ package struct DecoderRequest: Hashable, Sendable {
 
     /// How to read the file.
     package enum Kind: UInt8, CaseIterable, Hashable, Sendable {
-        /// By its first bytes: JPEG, PNG, WebP, TIFF, HEIF.
+        /// By its first bytes: JPEG, PNG, WebP, TIFF, HEIF, GIF, JPEG 2000, JPEG XL, PSD.
         case picture = 1
         /// The camera's preview in a raw file.
         case raw = 2
@@ -37,9 +37,16 @@ package struct DecoderRequest: Hashable, Sendable {
         case googly = 4
         /// The tiles of a contact sheet, as ``SheetSource`` writes them.
         case sheet = 5
+        /// A frame of a film: for a decoder that was started for films.
+        case film = 6
 
         /// Whether only one size is made.
-        package var makesOne: Bool { self != .picture && self != .raw }
+        package var makesOne: Bool {
+            switch self {
+            case .picture, .raw, .film: false
+            case .tiltShift, .googly, .sheet: true
+            }
+        }
     }
 
     /// The maximum number of sizes of one picture.
@@ -91,14 +98,17 @@ package struct DecoderAnswer: Hashable, Sendable {
     package var orientation: UInt8
     /// The decoder's memory when it was done, in bytes.
     package var memory: UInt64
+    /// Whether its colour profile cannot be used, and was ignored.
+    package var ignoresProfile: Bool
     /// A perceptual hash: similar pictures differ in few bits. Nil for a picture that is too uniform.
     package var likeness: UInt64?
     package var parts: [DecodedPart]
 
     package init(
-        id: UInt64, width: UInt32, height: UInt32, orientation: UInt8, memory: UInt64, likeness: UInt64? = nil,
-        parts: [DecodedPart]
+        id: UInt64, width: UInt32, height: UInt32, orientation: UInt8, memory: UInt64, ignoresProfile: Bool = false,
+        likeness: UInt64? = nil, parts: [DecodedPart]
     ) {
+        self.ignoresProfile = ignoresProfile
         self.likeness = likeness
         self.id = id
         self.width = width
@@ -144,6 +154,8 @@ package struct DecoderRefusal: Hashable, Sendable {
         case nothingFound = 6
         /// Not supported by this build of the decoder.
         case unsupported = 7
+        /// It holds a film and no picture: to be requested as ``Kind/film``.
+        case film = 8
     }
 
     package var id: UInt64

@@ -4,7 +4,7 @@
 /// little-endian, texts are UTF-8 after their length (u16). Neither side trusts the other: for any bytes, reading
 /// returns a message or throws a ``WireError``.
 package enum DecoderWire {
-    package static let version: UInt16 = 2
+    package static let version: UInt16 = 3
     /// The longest message, in bytes.
     package static let longestMessage = 4_096
     /// The longest text, in bytes; longer ones are cut.
@@ -103,6 +103,7 @@ extension DecoderMessage {
             writer.put(answer.height)
             writer.put(answer.orientation)
             writer.put(answer.memory)
+            writer.put(UInt8(answer.ignoresProfile ? 1 : 0))
             writer.put(UInt8(answer.likeness == nil ? 0 : 1))
             writer.put(answer.likeness ?? 0)
             writer.put(UInt8(truncatingIfNeeded: answer.parts.count))
@@ -144,6 +145,9 @@ extension DecoderAnswer {
         self.init(
             id: try reader.number(), width: try reader.number(), height: try reader.number(),
             orientation: try reader.number(), memory: try reader.number(), parts: [])
+        let ignoresProfile: UInt8 = try reader.number()
+        guard ignoresProfile <= 1 else { throw .value("profile") }
+        self.ignoresProfile = ignoresProfile == 1
         let isDescribed: UInt8 = try reader.number()
         let likeness: UInt64 = try reader.number()
         guard isDescribed <= 1, isDescribed == 1 || likeness == 0 else { throw .value("likeness") }

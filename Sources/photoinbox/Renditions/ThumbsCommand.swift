@@ -119,6 +119,9 @@ private struct ThumbsRun {
         for (place, photo) in photos.enumerated() {
             guard let made = results[place] else { continue }
             records += made.records
+            if made.ignoresProfile, !isJSON {
+                display.remark("the colour profile of \(photo.photo.libraryPath.escaped) cannot be used, ignoring it")
+            }
             try count(made.result, of: photo)
         }
     }
