@@ -69,7 +69,6 @@ LIBRARY_TESTS := FileValuesTests LinuxKernelTests SystemMonitorTests DirectoryWa
 WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
 
 test-library: ## build the library alone and run its tests, but for models, storms, mounts and the long lives
-	@scripts/deps library
 	PHOTOINBOX_TESTS='$(LIBRARY_TESTS)' scripts/run-tests --phase main --scratch-path .build-library $(WHOLE_MODULES)
 
 docs: ## make the library's documentation with docc, in .build/docs

@@ -74,7 +74,6 @@ let package = Package(
     targets: [
         // The floor.
         .target(name: "CLinux"),
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev"])]),
@@ -87,7 +86,7 @@ let package = Package(
         module("WatchCore", ["FileValues"]),
         module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", "WatchCore", system]),
         module("QueueActors", ["LinuxKernel", "SystemMonitor"]),
-        module("Systemd", ["CSystemd", "FileValues", "LinuxKernel", logging, system]),
+        module("Systemd", ["FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
         module("PhotoModel", ["FileValues", crypto]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),

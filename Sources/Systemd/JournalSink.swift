@@ -1,4 +1,3 @@
-import CSystemd
 import FileValues
 import Glibc
 import LinuxKernel
@@ -55,9 +54,19 @@ public final class JournalSink: LogSink {
         }
     }
 
+    /// sd_journal_sendv(3), loaded for the first entry: libsystemd needs six more libraries, and a program that is linked with
+    /// it loads them each time it starts.
+    private static let sendVectors: (@convention(c) @Sendable (UnsafePointer<iovec>?, Int32) -> Int32)? = {
+        guard let library = dlopen("libsystemd.so.0", RTLD_NOW), let symbol = dlsym(library, "sd_journal_sendv") else {
+            return nil
+        }
+        return unsafeBitCast(symbol, to: (@convention(c) @Sendable (UnsafePointer<iovec>?, Int32) -> Int32).self)
+    }()
+
     private static func sendThroughLibrary(_ fields: [[UInt8]]) -> String? {
         // The library reports success even without journald.
         guard access(socketPath, F_OK) == 0 else { return "there is no journal: \(socketPath) does not exist" }
+        guard let sendVectors else { return "libsystemd.so.0 cannot be loaded; Debian has it in libsystemd0" }
         var bytes = Array(fields.joined())
         let result = bytes.withUnsafeMutableBytes { buffer in
             var vectors: [iovec] = []
@@ -66,7 +75,7 @@ public final class JournalSink: LogSink {
                 vectors.append(iovec(iov_base: buffer.baseAddress?.advanced(by: offset), iov_len: field.count))
                 offset += field.count
             }
-            return sd_journal_sendv(vectors, Int32(vectors.count))
+            return sendVectors(vectors, Int32(vectors.count))
         }
         return result < 0 ? "sd_journal_sendv: \(String(cString: strerror(-result)))" : nil
     }

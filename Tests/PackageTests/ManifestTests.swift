@@ -10,7 +10,7 @@ struct ManifestTests {
         "DirectoryWatch": (
             ["CLinux", "DirectoryWatch", "FileValues", "LinuxKernel", "SystemMonitor", "WatchCore"], ["SystemPackage"]
         ),
-        "Systemd": (["CLinux", "CSystemd", "FileValues", "LinuxKernel", "Systemd"], ["Logging", "SystemPackage"]),
+        "Systemd": (["CLinux", "FileValues", "LinuxKernel", "Systemd"], ["Logging", "SystemPackage"]),
     ]
     /// Packages for all clients.
     static let shared: Set<String> = ["swift-log", "swift-system"]
