@@ -39,11 +39,15 @@ test-deps: deps ## the same, with what the tests use
 build: deps ## build for debugging
 	swift build
 
+# No place beside the program is searched for libraries.
+build-release := swift build -c release --static-swift-stdlib --disable-local-rpath -Xcc -fstack-protector-strong
+
+# The daemon and the program that downloads are links to the command: see docs/decisions/0054.
 release: deps ## build for use, with Swift's runtime linked in
-	swift build -c release --static-swift-stdlib --product photoinboxd
-	swift build -c release --static-swift-stdlib --product photoinbox
-	swift build -c release --static-swift-stdlib --product photoinbox-decoder
-	swift build -c release --static-swift-stdlib --product photoinbox-fetch
+	$(build-release) --product photoinbox
+	$(build-release) --product photoinbox-decoder
+	ln -sf photoinbox $(release)/photoinboxd
+	ln -sf photoinbox $(release)/photoinbox-fetch
 
 # Each a run of its own, in this order: see Tests/TestSupport/Phases.swift.
 phases = $(shell scripts/run-tests --phases)
@@ -139,10 +143,11 @@ deb: release ## build a Debian package in .build/deb, from the release build; wh
 set-places = sed -i 's|/usr/local/share/doc/photoinbox|$(docdir)|g; s|/usr/local/sbin/|$(sbindir)/|g; s|/usr/local/libexec/|$(libexecdir)/|g'
 
 install: ## install the programs and units (after make release); DESTDIR and prefix as usual
-	install -D -m 0755 $(release)/photoinboxd $(DESTDIR)$(sbindir)/photoinboxd
 	install -D -m 0755 $(release)/photoinbox $(DESTDIR)$(bindir)/photoinbox
 	install -D -m 0755 $(release)/photoinbox-decoder $(DESTDIR)$(libexecdir)/photoinbox-decoder
-	install -D -m 0755 $(release)/photoinbox-fetch $(DESTDIR)$(libexecdir)/photoinbox-fetch
+	install -d $(DESTDIR)$(sbindir)
+	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(sbindir)/photoinboxd
+	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-fetch
 	install -D -m 0644 units/photoinboxd.sysusers $(DESTDIR)$(sysusersdir)/photoinboxd.conf
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	install -D -m 0644 -t $(DESTDIR)$(catalogdir) units/photoinbox.catalog
@@ -218,7 +223,7 @@ campaign-race: release ## names, links and directories swapped while photos are 
 	Campaigns/race.py $(SWAPS:%=--swaps %) $(SEED:%=--seed %)
 
 campaign-writers: release ## slow and hostile writers of every style, and pictures that were cut: ROUNDS (20), CUTS (40,000), SEED
-	swift build -c release --static-swift-stdlib --product filing-probe
+	$(build-release) --product filing-probe
 	Campaigns/writers.py $(ROUNDS:%=--rounds %) $(CUTS:%=--cuts %) $(SEED:%=--seed %)
 
 campaign-imports: release ## imports cancelled at random moments and begun again: CANCELLATIONS (100), SEED

@@ -19,11 +19,17 @@ let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swi
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
-/// Of a program that starts often: packed relocations, and no exported symbols, are read faster and in less memory.
-let startsOften = LinkerSetting.unsafeFlags(
-    [
-        "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic",
-    ], .when(configuration: .release))
+/// Of programs: packed relocations, and no exported symbols, are small and read fast. What is relocated is read-only before
+/// the first line runs.
+let small = LinkerSetting.unsafeFlags(
+    ["-use-ld=lld"]
+        + ["--no-export-dynamic", "-z", "pack-relative-relocs", "-z", "relro", "-z", "now"].flatMap {
+            ["-Xlinker", $0]
+        },
+    .when(configuration: .release))
+
+/// Of C targets: lengths that the compiler knows are checked. Not an unsafe flag, which SwiftPM refuses of a dependency.
+let checked = CSetting.define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release))
 
 /// Whether the decoder finds faces, for googly eyes: `make deps build FACES=1`. OpenCV is not linked otherwise.
 let hasFaces = Context.environment["FACES"].map { !["", "0"].contains($0) } ?? false
@@ -73,8 +79,7 @@ let package = Package(
     ],
     targets: [
         // The floor.
-        .target(name: "CLinux"),
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CLinux", cSettings: [checked]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "CTIFF", pkgConfig: "libtiff-4", providers: [.apt(["libtiff-dev"])]),
         .systemLibrary(name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
@@ -102,12 +107,12 @@ let package = Package(
         module("Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
         // Photos from the network: what is decided, and the program of its own that has the network.
         module("Fetching", ["ControlProtocol", "FileValues", "PhotoModel", "Settings"]),
-        .target(name: "CTransfers", dependencies: [.target(name: "CCurl", condition: daemon)]),
+        .target(name: "CTransfers", cSettings: [checked]),
         module(
             "FetchService",
             [
                 "CTransfers", "ControlProtocol", "Fetching", "FileValues", "Filing", "LinuxKernel", "Settings",
-                "SystemMonitor", system,
+                "SystemMonitor", "Systemd", system,
             ]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
@@ -116,7 +121,7 @@ let package = Package(
             dependencies: (["CJPEG", "CRaw", "CTIFF", "CVips"] + faces.map(\.name)).map {
                 .target(name: $0, condition: daemon)
             },
-            cSettings: hasFaces ? [.define("PHOTOINBOX_FACES")] : []),
+            cSettings: [checked] + (hasFaces ? [.define("PHOTOINBOX_FACES")] : [])),
         module("DecoderService", ["CPictures", "Decoding", "FileValues", "LinuxKernel", system]),
         module(
             "Renditions",
@@ -177,6 +182,12 @@ let package = Package(
                 "Hooks", "Ingest", "LibraryCare", "Links", "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors",
                 "Reporting", "Settings", "SystemMonitor", "Systemd", "Thumbnails", logging, system,
             ]),
+        module(
+            "DaemonProgram",
+            [
+                "ControlProtocol", "DaemonHost", "DaemonSupport", "FileValues", "Hooks", "LibraryCare", "LinuxKernel",
+                "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd", arguments, logging,
+            ]),
         // Commands: what they share, and those that are modules of their own.
         module(
             "CommandSupport",
@@ -206,28 +217,26 @@ let package = Package(
                 "CommandContact", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "Reporting",
                 "SystemMonitor", arguments,
             ]),
-        // Programs.
-        .executableTarget(
-            name: "photoinboxd",
-            dependencies: [
-                "ControlProtocol", "DaemonHost", "DaemonSupport", "FileValues", "Hooks", "LibraryCare", "LinuxKernel",
-                "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd", arguments, logging,
-            ],
-            swiftSettings: swiftSettings),
+        // Programs. A package has one for the daemon, the command and downloads, `photoinbox`; see docs/decisions/0054. The
+        // other two are for debugging and for tests.
         .executableTarget(
             name: "photoinbox",
             dependencies: [
-                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Decoding", "Describing",
-                "Fetching",
-                "FileValues", "Filing", "Importing", "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors",
-                "Renditions", "Reporting", "Settings", "SystemMonitor", "Top", "Watching", arguments, system,
-            ], swiftSettings: swiftSettings, linkerSettings: [startsOften]),
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonProgram", "Decoding",
+                "Describing", "FetchService", "Fetching", "FileValues", "Filing", "Importing", "LibraryCare",
+                "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor",
+                "Top",
+                "Watching", arguments, system,
+            ], swiftSettings: swiftSettings, linkerSettings: [small]),
         .executableTarget(
-            name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings),
+            name: "photoinboxd", dependencies: ["DaemonProgram", arguments], swiftSettings: swiftSettings,
+            linkerSettings: [small]),
         .executableTarget(
-            name: "photoinbox-fetch",
-            dependencies: ["FetchService", "FileValues", "LinuxKernel", "SystemMonitor", "Systemd"],
-            swiftSettings: swiftSettings),
+            name: "photoinbox-fetch", dependencies: ["FetchService"], swiftSettings: swiftSettings,
+            linkerSettings: [small]),
+        .executableTarget(
+            name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings,
+            linkerSettings: [small]),
         .executableTarget(
             name: "watch-things", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
             path: "Examples/WatchThings", swiftSettings: swiftSettings),
@@ -288,9 +297,9 @@ let package = Package(
                 "Ingest", "LibraryCare", "Links", "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings",
                 "SystemMonitor", "Systemd", logging,
             ]),
-        // Not dependent on photoinbox-fetch, which would put libcurl into the tests' own process.
         tests(
-            "EndToEndTests", ["Catalogue", "ControlProtocol", "Reporting", "photoinbox", "photoinboxd"],
+            "EndToEndTests",
+            ["Catalogue", "ControlProtocol", "Reporting", "photoinbox", "photoinbox-fetch", "photoinboxd"],
             exclude: ["Scripts"]),
         tests(
             "CommandTests",

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "ctransfers.h"
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -8,6 +9,30 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* libcurl's functions. It is loaded for the first transfer: the daemon and the commands are the same program, and start
+   without it and the thirty libraries that it needs. */
+#define CALLS \
+    CALL(easy_cleanup) CALL(easy_getinfo) CALL(easy_init) CALL(easy_setopt) CALL(easy_strerror) \
+    CALL(global_init) CALL(multi_add_handle) CALL(multi_cleanup) CALL(multi_info_read) CALL(multi_init) \
+    CALL(multi_remove_handle) CALL(multi_setopt) CALL(multi_socket_action) CALL(slist_append) \
+    CALL(slist_free_all)
+
+static struct {
+#define CALL(name) __typeof__(curl_##name) *name;
+    CALLS
+#undef CALL
+} curl;
+
+static int load(void) {
+    void *library = dlopen("libcurl.so.4", RTLD_NOW);
+    if (!library) return 0;
+#define CALL(name) \
+    if (!(curl.name = (__typeof__(curl_##name) *)dlsym(library, "curl_" #name))) return 0;
+    CALLS
+#undef CALL
+    return curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+}
 
 /* All sockets are in one epoll set, which the monitor watches. */
 struct ctransfers {
@@ -82,20 +107,20 @@ struct ctransfers *ctransfers_make(void) {
     static int is_ready;
     struct ctransfers *all = calloc(1, sizeof *all);
     if (!all) return NULL;
-    if (!is_ready && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) goto failed;
+    if (!is_ready && !load()) goto failed;
     is_ready = 1;
     all->time = -1;
     all->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (all->epoll < 0) goto failed;
-    all->multi = curl_multi_init();
+    all->multi = curl.multi_init();
     if (!all->multi) {
         close(all->epoll);
         goto failed;
     }
-    curl_multi_setopt(all->multi, CURLMOPT_SOCKETFUNCTION, watch);
-    curl_multi_setopt(all->multi, CURLMOPT_SOCKETDATA, all);
-    curl_multi_setopt(all->multi, CURLMOPT_TIMERFUNCTION, set_time);
-    curl_multi_setopt(all->multi, CURLMOPT_TIMERDATA, all);
+    curl.multi_setopt(all->multi, CURLMOPT_SOCKETFUNCTION, watch);
+    curl.multi_setopt(all->multi, CURLMOPT_SOCKETDATA, all);
+    curl.multi_setopt(all->multi, CURLMOPT_TIMERFUNCTION, set_time);
+    curl.multi_setopt(all->multi, CURLMOPT_TIMERDATA, all);
     return all;
 failed:
     free(all);
@@ -112,9 +137,9 @@ void ctransfers_turn(struct ctransfers *all, int is_time) {
         if (events[i].events & EPOLLIN) what |= CURL_CSELECT_IN;
         if (events[i].events & EPOLLOUT) what |= CURL_CSELECT_OUT;
         if (events[i].events & (EPOLLERR | EPOLLHUP)) what |= CURL_CSELECT_ERR;
-        curl_multi_socket_action(all->multi, events[i].data.fd, what, &running);
+        curl.multi_socket_action(all->multi, events[i].data.fd, what, &running);
     }
-    if (is_time) curl_multi_socket_action(all->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    if (is_time) curl.multi_socket_action(all->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 }
 
 int ctransfers_next_time(struct ctransfers *all, int64_t *ms) {
@@ -127,7 +152,7 @@ int ctransfers_next_time(struct ctransfers *all, int64_t *ms) {
 static int add_line(struct ctransfer *transfer, const char *line) {
     struct curl_slist *longer;
     if (!line) return 1;
-    longer = curl_slist_append(transfer->headers, line);
+    longer = curl.slist_append(transfer->headers, line);
     if (longer) transfer->headers = longer;
     return longer != NULL;
 }
@@ -140,12 +165,12 @@ struct ctransfer *ctransfers_begin(
     if (!transfer) return NULL;
     transfer->calls = *calls;
     transfer->context = order->context;
-    transfer->easy = easy = curl_easy_init();
+    transfer->easy = easy = curl.easy_init();
     if (!easy) {
         free(transfer);
         return NULL;
     }
-#define SET(option, value) failed |= curl_easy_setopt(easy, option, value) != CURLE_OK
+#define SET(option, value) failed |= curl.easy_setopt(easy, option, value) != CURLE_OK
     SET(CURLOPT_URL, order->url);
     SET(CURLOPT_PRIVATE, transfer);
     SET(CURLOPT_USERAGENT, order->agent);
@@ -172,9 +197,9 @@ struct ctransfer *ctransfers_begin(
     failed |= !add_line(transfer, order->range) || !add_line(transfer, order->condition);
     if (transfer->headers) SET(CURLOPT_HTTPHEADER, transfer->headers);
 #undef SET
-    if (failed || curl_multi_add_handle(all->multi, easy) != CURLM_OK) {
-        curl_easy_cleanup(easy);
-        curl_slist_free_all(transfer->headers);
+    if (failed || curl.multi_add_handle(all->multi, easy) != CURLM_OK) {
+        curl.easy_cleanup(easy);
+        curl.slist_free_all(transfer->headers);
         free(transfer);
         return NULL;
     }
@@ -184,16 +209,16 @@ struct ctransfer *ctransfers_begin(
 int ctransfers_ended(struct ctransfers *all, struct ctransfer_end *end) {
     CURLMsg *message;
     int left;
-    while ((message = curl_multi_info_read(all->multi, &left))) {
+    while ((message = curl.multi_info_read(all->multi, &left))) {
         char *pointer = NULL, *place = NULL;
         if (message->msg != CURLMSG_DONE) continue;
         /* The message's data is freed with the transfer. */
         end->code = (int)message->data.result;
-        if (curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &pointer) != CURLE_OK || !pointer) continue;
+        if (curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &pointer) != CURLE_OK || !pointer) continue;
         end->transfer = (struct ctransfer *)pointer;
         end->context = end->transfer->context;
         end->place[0] = 0;
-        if (curl_easy_getinfo(message->easy_handle, CURLINFO_EFFECTIVE_URL, &place) == CURLE_OK && place &&
+        if (curl.easy_getinfo(message->easy_handle, CURLINFO_EFFECTIVE_URL, &place) == CURLE_OK && place &&
             strlen(place) < sizeof end->place)
             strcpy(end->place, place);
         return 1;
@@ -202,16 +227,16 @@ int ctransfers_ended(struct ctransfers *all, struct ctransfer_end *end) {
 }
 
 void ctransfers_remove(struct ctransfers *all, struct ctransfer *transfer) {
-    curl_multi_remove_handle(all->multi, transfer->easy);
-    curl_easy_cleanup(transfer->easy);
-    curl_slist_free_all(transfer->headers);
+    curl.multi_remove_handle(all->multi, transfer->easy);
+    curl.easy_cleanup(transfer->easy);
+    curl.slist_free_all(transfer->headers);
     free(transfer);
 }
 
 void ctransfers_free(struct ctransfers *all) {
-    curl_multi_cleanup(all->multi);
+    curl.multi_cleanup(all->multi);
     close(all->epoll);
     free(all);
 }
 
-const char *ctransfers_text(int code) { return curl_easy_strerror((CURLcode)code); }
+const char *ctransfers_text(int code) { return curl.easy_strerror((CURLcode)code); }

@@ -1,16 +1,17 @@
 import ControlProtocol
 import Fetching
-package import FileValues
+import FileValues
 import Glibc
-package import LinuxKernel
+import LinuxKernel
 import Settings
 import SystemMonitor
 import SystemPackage
+import Systemd
 
 /// The program `photoinbox-fetch`; see docs/decisions/0025.
 package enum FetchProgram {
     /// How the program was started.
-    package enum Mode: Hashable, Sendable {
+    private enum Mode: Hashable {
         /// As a child, with a connection as its standard input: it trusts the request, since its parent has
         /// the same rights.
         case child
@@ -19,8 +20,42 @@ package enum FetchProgram {
         case service(client: String, configuration: BytePath?)
     }
 
-    /// Serves `connection`, then exits. Call it in `main`, before there are threads.
-    package static func run(_ mode: Mode, _ connection: consuming OwnedDescriptor) throws -> Never {
+    /// The program's main function: `photoinbox fetch` starts it with a connection as its standard input, or
+    /// photoinboxd-fetch@.service does.
+    package static func main() -> Never {
+        // libcurl's libraries write to sockets that may be gone.
+        signal(SIGPIPE, SIG_IGN)
+        setenv("LIBDISPATCH_LOG", "NO", 0)
+        // Before any thread exists, so that it is waited for and never lost.
+        ProcessSignals.block([.term])
+        let service = ServiceManager.takeFromEnvironment()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            switch (arguments.first, arguments.count) {
+            case ("--child", 1):
+                let connection = try descriptorCall("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) }
+                // Nobody else is to hold the connection open.
+                _ = dup2(STDERR_FILENO, STDIN_FILENO)
+                try run(.child, connection)
+            case ("--for", 2), ("--for", 3):
+                guard let connection = service.activatedDescriptors.first?.take() else {
+                    log("photoinbox-fetch: no connection was handed over; photoinboxd-fetch.socket does that")
+                    exit(EX_USAGE)
+                }
+                let configuration = arguments.count > 2 ? BytePath(arguments[2]) : nil
+                try run(.service(client: arguments[1], configuration: configuration), connection)
+            default:
+                log("usage: photoinbox-fetch --child | --for USER [CONFIGURATION]   (see photoinbox fetch --help)")
+                exit(EX_USAGE)
+            }
+        } catch {
+            log("photoinbox-fetch: \(error)")
+            exit(EX_NOPERM)
+        }
+    }
+
+    /// Serves `connection`, then exits.
+    private static func run(_ mode: Mode, _ connection: consuming OwnedDescriptor) throws -> Never {
         let resolve: FetchService.Resolver
         switch mode {
         case .child:
@@ -90,7 +125,7 @@ package enum FetchProgram {
     }
 
     /// Writes a line to standard error, which is the journal under a service manager.
-    package static func log(_ line: String) {
+    private static func log(_ line: String) {
         var text = line + "\n"
         _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }

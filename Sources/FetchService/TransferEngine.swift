@@ -28,10 +28,12 @@ final class TransferEngine: Sendable {
     /// Checks for stalled transfers.
     private let watch: TimerMonitor
 
-    /// Sets one up; from any thread. Throws if memory or descriptors are exhausted.
+    /// Sets one up; from any thread. Throws without libcurl, memory or descriptors.
     init(queue: MonitorQueue) throws {
         self.queue = queue
-        guard let all = ctransfers_make() else { throw FetchProblem("libcurl could not be set up") }
+        guard let all = ctransfers_make() else {
+            throw FetchProblem("libcurl.so.4, of Debian's package libcurl4, could not be loaded and set up")
+        }
         let raw = ctransfers_descriptor(all)
         do {
             // libdispatch watches a duplicate, through another epoll: see docs/decisions/0004.

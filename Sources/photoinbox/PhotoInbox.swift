@@ -2,7 +2,9 @@ import ArgumentParser
 import CommandContact
 import CommandSupport
 import ControlProtocol
+import DaemonProgram
 import Describing
+import FetchService
 import FileValues
 import Glibc
 import LinuxKernel
@@ -49,7 +51,16 @@ struct PhotoInbox: ParsableCommand {
 
     static let version = "photoinbox \(productVersion)"
 
+    /// The daemon and the program that downloads are installed as links to this one; see docs/decisions/0054.
     static func main() {
+        switch BytePath(CommandLine.arguments.first ?? "").name {
+        case "photoinboxd": PhotoInboxDaemon.main()
+        case "photoinbox-fetch": FetchProgram.main()
+        default: runCommand()
+        }
+    }
+
+    private static func runCommand() {
         // write(2) reports a closed reader, so that the program ends quietly and not by a signal.
         signal(SIGPIPE, SIG_IGN)
         // Otherwise the next file would get the number of a closed stream.

@@ -89,7 +89,9 @@ struct PagesTests {
         let command = "make --no-print-directory -C '\(Self.project)'"
         let steps = try Self.output(of: "\(command) --dry-run run")
         let products = Set(steps.matches(of: /--product (\S+)/).map { String($0.1) })
-        #expect(products == ["photoinboxd", "photoinbox", "photoinbox-decoder", "photoinbox-fetch"])
+        let links = Set(steps.matches(of: /ln -sf photoinbox \S+\/release\/(\S+)/).map { String($0.1) })
+        #expect(products == ["photoinbox", "photoinbox-decoder"])
+        #expect(links == ["photoinboxd", "photoinbox-fetch"])
         #expect(steps.contains("release/photoinboxd --inbox "), "\(steps)")
 
         let targets = try Self.output(of: "\(command) help").split(separator: "\n").map { $0.prefix { $0 != " " } }

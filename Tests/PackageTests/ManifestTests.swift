@@ -30,6 +30,15 @@ struct ManifestTests {
         #expect(products == Self.allowed[name]?.products)
     }
 
+    @Test("Programs alone have unsafe flags, with which SwiftPM would refuse the library as a dependency")
+    func unsafeFlags() {
+        let targets = manifest["targets"].items.filter { target in
+            target["settings"].items.contains { $0["kind"]["unsafeFlags"] != .null }
+        }
+        let names = Set(targets.compactMap { $0["name"].text })
+        #expect(names == ["photoinbox", "photoinboxd", "photoinbox-decoder", "photoinbox-fetch"])
+    }
+
     @Test("Tests of the library depend only on the library")
     func libraryTests() throws {
         let makefile = try String(contentsOf: Checkout.directory.appending(path: "Makefile"), encoding: .utf8)

@@ -72,7 +72,7 @@ open_toolchain() {
     done
 }
 
-toolchain() { { ldd "$programs/photoinboxd" 2>/dev/null || true; } | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'; }
+toolchain() { { ldd "$programs/photoinbox" 2>/dev/null || true; } | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'; }
 
 # The same for directories that the units hide.
 show_toolchain() { # UNIT…: without their ending
@@ -84,12 +84,12 @@ show_toolchain() { # UNIT…: without their ending
     done
 }
 
-# The built programs in /run/built. The tests need only the daemon, so they also run if the command line or the decoder
-# is not built, with /bin/true in its place.
+# The built programs in /run/built. Most tests do without the decoder, and run if it is not built, with /bin/true in its
+# place.
 gather_programs() {
     local program
     install -d /run/built
-    for program in photoinboxd photoinbox photoinbox-decoder photoinbox-fetch; do
+    for program in photoinbox photoinbox-decoder; do
         if [ -x "$programs/$program" ]; then
             ln -s "$programs/$program" "/run/built/$program"
         else

@@ -1,4 +1,4 @@
-import ArgumentParser
+package import ArgumentParser
 import ControlProtocol
 import DaemonHost
 import DaemonSupport
@@ -15,9 +15,8 @@ import SystemMonitor
 import Systemd
 
 /// The daemon: reads its configuration, sets everything up, and runs until it gets a signal.
-@main
-struct PhotoInboxDaemon: ParsableCommand {
-    static let configuration = CommandConfiguration(
+package struct PhotoInboxDaemon: ParsableCommand {
+    package static let configuration = CommandConfiguration(
         commandName: "photoinboxd",
         abstract: "Watch photo inboxes and file every photo, so that none is ever lost.",
         usage: "photoinboxd [OPTION…]",
@@ -208,7 +207,9 @@ struct PhotoInboxDaemon: ParsableCommand {
             "Run one hook for the daemon, which runs as this user, and exit.", valueName: "user", visibility: .hidden))
     var runHookFor: String?
 
-    func run() throws {
+    package init() {}
+
+    package func run() throws {
         if printDefaultConfig {
             print(Settings.defaultFileText(), terminator: "")
             Self.end(EX_OK)
