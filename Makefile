@@ -139,9 +139,6 @@ deb: release ## build a Debian package in .build/deb, from the release build; wh
 	@scripts/deps build deb
 	scripts/deb
 
-# Pages and configuration are written for the default prefix.
-set-places = sed -i 's|/usr/local/share/doc/photoinbox|$(docdir)|g; s|/usr/local/sbin/|$(sbindir)/|g; s|/usr/local/libexec/|$(libexecdir)/|g'
-
 install: ## install the programs and units (after make release); DESTDIR and prefix as usual
 	install -D -m 0755 $(release)/photoinbox $(DESTDIR)$(bindir)/photoinbox
 	install -D -m 0755 $(release)/photoinbox-decoder $(DESTDIR)$(libexecdir)/photoinbox-decoder
@@ -161,7 +158,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	    docs/man/photoinbox-control.7 docs/man/photoinbox-metrics.7
 	install -D -m 0644 -t $(DESTDIR)$(docdir) docs/alerts.yml docs/state.schema.json
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
-	$(set-places) $(DESTDIR)$(mandir)/man[578]/photoinbox*.[578]
+	sed -i 's|/usr/local/share/doc/photoinbox|$(docdir)|g' $(DESTDIR)$(mandir)/man7/photoinbox-json.7
 	install -d $(DESTDIR)$(datadir)/bash-completion/completions $(DESTDIR)$(datadir)/zsh/site-functions \
 	    $(DESTDIR)$(datadir)/fish/vendor_completions.d
 	$(release)/photoinbox --generate-completion-script bash \
@@ -169,9 +166,8 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	$(release)/photoinbox --generate-completion-script zsh > $(DESTDIR)$(datadir)/zsh/site-functions/_photoinbox
 	$(release)/photoinbox --generate-completion-script fish \
 	    > $(DESTDIR)$(datadir)/fish/vendor_completions.d/photoinbox.fish
-	@test -e $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml || { \
-	    install -D -m 0644 units/photoinbox.toml $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml && \
-	    $(set-places) $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml; }
+	@test -e $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml || \
+	    install -D -m 0644 units/photoinbox.toml $(DESTDIR)$(sysconfdir)/photoinbox/photoinbox.toml
 
 uninstall: ## remove what install put there; configuration, catalogue and photos stay
 	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-decoder \

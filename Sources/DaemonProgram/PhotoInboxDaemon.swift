@@ -87,12 +87,10 @@ package struct PhotoInboxDaemon: ParsableCommand {
             ANOTHER CONFIGURATION
               If the service is given another file, the unit in which hooks run must be
               given the same, since it reads there what to run. Run
-              `systemctl edit photoinboxd-hooks@.service` and add, with the program's path
-              as `systemctl cat` shows it:
+              `systemctl edit photoinboxd-hooks@.service` and add:
                 [Service]
                 ExecStart=
-                ExecStart=/usr/local/sbin/photoinboxd --config /srv/a.toml --run-hook-for \\
-                    _photoinbox
+                ExecStart=photoinboxd --config /srv/a.toml --run-hook-for _photoinbox
               If the configuration sets `runtime`, photoinboxd-hooks.socket also needs
               ListenStream= and ListenStream=DIR/hooks.
 

@@ -56,7 +56,7 @@ extension Keys {
         let decoder = Key<BytePath?>(
             .pictures, "decoder", Form.path,
             otherwise: "photoinbox-decoder beside the program that starts it, or in ../libexec",
-            example: "/usr/local/libexec/photoinbox-decoder", words: "The decoder program.")
+            example: "/opt/photos/photoinbox-decoder", words: "The decoder program.")
         let decoders = Key<Int>(
             .pictures, "decoders", Form.number(0...64), default: 0, example: "1",
             words: "How many decoders may run at once; \"0\" for one for each processor, four at most.")

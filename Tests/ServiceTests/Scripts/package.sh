@@ -31,16 +31,26 @@ check "manual pages, completions, units and documents came along" photoinboxd ls
     /usr/share/fish/vendor_completions.d/photoinbox.fish /lib/systemd/system/photoinboxd@.service \
     /usr/lib/systemd/user/photoinboxd.service /usr/share/doc/photoinbox/copyright \
     /usr/share/doc/photoinbox/examples/alerts.yml
-names_places() { # PREFIX MANDIR
-    ! zgrep -qE '/usr/local/(s?bin|libexec|share)' "$2"/man?/photoinbox* &&
-        zgrep -q " $1/share/doc/photoinbox/state.schema.json" "$2"/man7/photoinbox-json.7* &&
-        zgrep -q "=$1/sbin/photoinboxd" "$2"/man8/photoinboxd.8* &&
-        zgrep -q "q$1/libexec/photoinbox" "$2"/man5/photoinbox.toml.5*
+# Other places below /usr/local than an administrator's own programs, in files that are not programs.
+local_places() { # DIRECTORY
+    find "$1" -type f ! -perm /111 -exec zgrep -aoh '/usr/local[^ "\]*' {} + | grep -v '^/usr/local/lib/photos/'
 }
-check "the pages name its places" photoinboxd names_places /usr /usr/share/man
-refuse "and so does the configuration's example" photoinboxd grep -q /usr/local/libexec /etc/photoinbox/photoinbox.toml
+dpkg-deb --extract "$first" /run/content
+refuse "its files name no other place" -.slice local_places /run/content
+gzip -c <<<'see /usr/local/sbin/x' >/run/content/usr/share/man/x.gz
+check "or that would be found" -.slice local_places /run/content
+helps() { photoinboxd --help && for command in $(photoinbox help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
+    photoinbox "$command" --help; done; }
+refuse "nor do its programs' helps" -.slice sh -c "$(declare -f helps); helps | grep /usr/local"
 make --silent install DESTDIR=/run/elsewhere prefix=/opt/photos release=/run/built
-check "and those of make install those of its prefix" photoinboxd names_places /opt/photos /run/elsewhere/opt/photos/share/man
+check "those of make install name those of its prefix" -.slice \
+    grep -q ' /opt/photos/share/doc/photoinbox/state.schema.json' /run/elsewhere/opt/photos/share/man/man7/photoinbox-json.7
+make --silent uninstall DESTDIR=/run/elsewhere prefix=/opt/photos
+check "which can be taken away again" -.slice \
+    test "$(find /run/elsewhere ! -type d)" = /run/elsewhere/etc/photoinbox/photoinbox.toml
+check "the daemon and the program for downloads are the command" -.slice sh -c \
+    'test /usr/sbin/photoinboxd -ef /usr/bin/photoinbox && test /usr/libexec/photoinbox-fetch -ef /usr/bin/photoinbox &&
+        photoinboxd --version | grep "^photoinboxd " && /usr/libexec/photoinbox-fetch 2>&1 | grep "^usage: photoinbox-fetch "'
 check "the configuration is the administrator's" photoinboxd sh -c \
     'dpkg-query --show --showformat="\${Conffiles}" photoinbox | grep -q " /etc/photoinbox/photoinbox.toml "'
 
@@ -82,10 +92,23 @@ check "it installs again" -.slice dpkg --install "$second"
 eventually "and knows what it knew" photoinboxd sh -c 'photoinbox list | grep -q one.jpg'
 mkdir -p /var/lib/photoinbox/thumbnails/ab && touch /var/lib/photoinbox/thumbnails/ab/x.jpg
 systemctl enable --quiet photoinboxd.socket photoinboxd@studio.service photoinboxd@studio.socket
-enabled() { find /etc/systemd/system "$@" -name 'photoinboxd*' | wc -l; }
-check "more of it is enabled" photoinboxd test "$(enabled -type l)" -ge 4
+systemctl --global enable --quiet photoinboxd.service
+enabled() { find /etc/systemd -type l -name 'photoinboxd*' | wc -l; }
+check "more of it is enabled" photoinboxd test "$(enabled)" -ge 5
+# What setup writes, and what an administrator may have.
+units=/etc/systemd/system
+mkdir -p $units/photoinboxd.service.d $units/photoinboxd-fetch@.service.d
+echo '# Written by photoinbox setup: the places of photos.' |
+    tee $units/photoinboxd.service.d/photoinboxd-setup.conf >$units/photoinboxd-fetch@.service.d/photoinboxd-setup.conf
+echo '[Service]' | tee $units/photoinboxd.service.d/override.conf >$units/photoinboxd-own.service
+ln -s /mnt/absent/photoinboxd-own.service $units/multi-user.target.wants/
+rm -f $units/photoinboxd.service.d/toolchain.conf
 dpkg --purge photoinbox >/run/said
-check "purged, nothing is enabled that is gone" -.slice test "$(enabled -xtype l)" = 0
+check "purged, nothing of it is enabled" -.slice test "$(enabled)" = 1
+check "nor recorded as such" -.slice test -z "$(find /var/lib/systemd -name 'photoinboxd*' -path '*deb-systemd-helper*')"
+check "what setup wrote is gone" -.slice test -z "$(find /etc/systemd -name '*-setup.conf' -o -name 'photoinboxd-fetch@*')"
+check "the administrator's own units, links and drop-ins stay" -.slice ls $units/multi-user.target.wants/photoinboxd-own.service \
+    $units/photoinboxd-own.service $units/photoinboxd.service.d/override.conf
 check "its configuration is gone" -.slice test ! -e /etc/photoinbox/photoinbox.toml
 check "the administrator's own stays" -.slice test -e /etc/photoinbox/studio.toml
 check "what can be made anew is gone" -.slice test ! -e /var/lib/photoinbox/thumbnails
