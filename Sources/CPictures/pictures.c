@@ -293,6 +293,11 @@ static int make_otherwise(uint8_t *bytes, size_t length, const struct cpictures_
         pixels_tell(facts, width, height, 1);
         return result;
     }
+    if (length >= 4 && memcmp(bytes, "8BPS", 4) == 0) {
+        vips_error_clear();
+        vips_error("psd", "%s", "it holds no thumbnail of its own");
+        return CPICTURES_UNREADABLE;
+    }
     int heif = heif_repair(bytes, length), result = CPICTURES_UNREADABLE;
     if (heif & HEIF_REPAIRED) {
         struct input repaired = {-1, bytes, length};

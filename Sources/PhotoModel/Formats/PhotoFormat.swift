@@ -118,7 +118,8 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
         case .psd: "the one in the file, of at most 160 pixels"
         case .heic, .heif, .avif: "yes, of the main picture"
         case .png, .webp, .tiff, .jxl, .jp2: "yes"
-        case .dng, .cr2, .cr3, .crw, .nef, .arw, .raf, .rw2, .orf, .pef, .srw, .mrw, .x3f: "the camera's preview"
+        case .dng, .cr2, .cr3, .crw, .nef, .arw, .raf, .rw2, .orf, .pef, .srw, .mrw: "the camera's preview"
+        case .x3f: "the camera's preview, if LibRaw reads X3F"
         case .mp4, .mov, .avi, .mts, .mkv: "a frame, with libav"
         }
     }
