@@ -84,19 +84,26 @@ extension EndToEnd {
             let house = try House()
             let daemon = try await house.start(configuration: Self.configuration("enabled = \"yes\""))
             for name in ["film.mp4", "animated.gif"] { try house.drop(try Photos.named(name), as: name) }
+            // A HEIF that holds a sequence and no picture.
+            var sequence = try Photos.named("film.mp4")
+            for (old, new) in [("ftypisom", "ftypmsf1"), ("vide", "pict")] {
+                let place = try #require(sequence.firstRange(of: Data(old.utf8)))
+                sequence.replaceSubrange(place, with: Data(new.utf8))
+            }
+            try house.drop(sequence, as: "sequence.heifs")
             let segment = Data("ICC_PROFILE\0\u{1}\u{1}no profile at all".utf8)
             let photo = try Photos.unique(1)
             try house.drop(
                 photo.prefix(2) + [0xFF, 0xE2, 0, UInt8(segment.count + 2)] + segment + photo.dropFirst(2),
                 as: "profile.jpg")
             try await daemon.lines(holding: [
-                "film.mp4 made", "animated.gif made", "profile.jpg made",
+                "film.mp4 made", "animated.gif made", "sequence.heifs made", "profile.jpg made",
                 "profile.jpg cannot be used, ignoring it",
             ])
             let pictures = try #require(try await house.state(of: daemon).pictures)
-            #expect(pictures.made == 3 && pictures.failed == 0)
+            #expect(pictures.made == 4 && pictures.failed == 0)
             let made = Dictionary(uniqueKeysWithValues: (pictures.renditions ?? []).map { ($0.kind, $0.made) })
-            #expect(made == ["thumbnail": 3, "preview": 3, "hash": 2])
+            #expect(made == ["thumbnail": 4, "preview": 4, "hash": 3])
             try await daemon.stop()
         }
 
