@@ -32,7 +32,7 @@ struct RenditionRun {
             switch step {
             case .made: if case .nothingToDo = result { result = .made }
             case .nothingToDo: break
-            case .failed: result = step
+            case .failed, .unsupported: result = step
             case .photoUnreadable, .unavailable:
                 plan.cancelAll()
                 return step
@@ -58,6 +58,15 @@ struct RenditionRun {
         if case .refused(let refusal) = outcome, refusal.code == .film {
             outcome = await client.make(
                 sizes, of: file, kind: .film, limits: work.limits(of: .film), quality: quality)
+        }
+        if case .refused(let refusal) = outcome, refusal.code == .unsupported {
+            let reason = escapeForDisplay(Array(refusal.reason.utf8))
+            do throws(SystemCallError) { try work.store.setFailure(reason, of: hash) } catch {
+                return .unavailable(.cannotBeKept(error))
+            }
+            // Not counted as failures: nothing is wrong with the film.
+            for kind in kinds { plan.failed(kind, reason: reason) }
+            return .unsupported(reason)
         }
         return finish(kinds, outcome) { (run, picture) throws in
             for part in picture.facts.parts {

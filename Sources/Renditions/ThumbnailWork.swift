@@ -42,6 +42,8 @@ package struct ThumbnailWork: Hashable, Sendable {
         case nothingToDo
         /// There is no thumbnail; the store has the reason.
         case failed(String)
+        /// It is a film, and what reads films is not installed; the store has the reason.
+        case unsupported(String)
         /// The photo could not be read from its library; not recorded as a failure.
         case photoUnreadable(String)
         case unavailable(DecoderTrouble)

@@ -164,7 +164,8 @@ package actor ThumbnailService: DaemonPart {
         case .failed(let reason):
             counts.withLock { $0.failed += 1 }
             problems.log.logger.notice("no thumbnail of \(path): \(reason), continuing")
-        case .photoUnreadable(let reason): problems.log.logger.info("no thumbnail of \(path): \(reason), continuing")
+        case .unsupported(let reason), .photoUnreadable(let reason):
+            problems.log.logger.info("no thumbnail of \(path): \(reason), continuing")
         case .unavailable(.stopped): return false
         case .unavailable(let trouble):
             queue.putBack(stored)

@@ -108,6 +108,36 @@ extension EndToEnd {
         }
 
         @Test(
+            "A film that the decoder cannot read yet is no failure, and gets its thumbnail when it can",
+            .enabled(if: hasFilms, "skipped: needs libavformat"))
+        func filmsLater() async throws {
+            let house = try House()
+            // As where libav is not installed: it loads nothing.
+            let decoder = house.path("decoder")
+            let script = """
+                #!/bin/sh
+                for word; do shift; [ "$word" = --films ] || set -- "$@" "$word"; done
+                exec \(BuiltPrograms.path("photoinbox-decoder")) "$@"
+
+                """
+            try Data(script.utf8).write(to: URL(filePath: decoder))
+            chmod(decoder, 0o755)
+            let daemon = try await house.start(
+                configuration: Self.configuration("enabled = \"yes\"", "decoder = \"\(decoder)\""))
+            try house.drop(try Photos.named("film.mp4"), as: "film.mp4")
+            try await daemon.lines(holding: ["filed inbox/film.mp4", "film.mp4: films: libavformat"])
+            let pictures = try #require(try await house.state(of: daemon).pictures)
+            #expect(pictures.made == 0 && pictures.failed == 0 && pictures.decodersLost == 0)
+            let explained = try await ask(house, "explain", "inbox/film.mp4")
+            #expect(explained.lines.contains { $0.contains("no thumbnail") && $0.contains("are not installed") })
+            try await daemon.stop()
+            try house.configure(Self.configuration("enabled = \"yes\""))
+            #expect(try await ask(house, "thumbs").status == 0)
+            #expect(self.pictures(of: house).keys.filter { $0.hasSuffix(".jpg") }.count == 2)
+            #expect(!self.pictures(of: house).keys.contains { $0.hasSuffix(".txt") })
+        }
+
+        @Test(
             "Thumbnails made by root belong to the state directory's user",
             .enabled(if: isRoot, "skipped: needs root, to give files away"))
         func byRoot() async throws {

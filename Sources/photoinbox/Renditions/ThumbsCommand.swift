@@ -139,7 +139,7 @@ private struct ThumbsRun {
         switch result {
         case .nothingToDo: break
         case .made: made += 1
-        case .failed(let reason), .photoUnreadable(let reason):
+        case .failed(let reason), .unsupported(let reason), .photoUnreadable(let reason):
             failed += 1
             try showFailure(photo.photo, reason)
         case .unavailable(let trouble):
