@@ -18,7 +18,7 @@ func formatsPage() -> String {
         "",
         "The thumbnail of a film needs libavformat, libavcodec and libswscale; see [renditions](renditions.md). A JPEG of 12 bits",
         "and a lossless JPEG have no thumbnail: libjpeg-turbo before version 3 reads neither, and libvips asks for 8 bits only. A",
-        "HEIF has none whose main picture is in a coding that the installed libheif cannot decode, such as `unci` before 1.17.",
+        "HEIF has none whose main picture is in a coding that the installed libheif cannot decode, such as `unci` on Debian 12.",
         "LibRaw reads no X3F where it is built without its X3F tools, as Debian's is.",
         "",
         "Sidecars are filed with their photo: `.xmp`, `.aae`, `.thm`, and the `.json` of Google Takeout. Everything else stays in",
