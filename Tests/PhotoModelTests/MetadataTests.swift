@@ -415,6 +415,20 @@ struct UnusualDateTests {
         #expect(try report(file, name: "a.rw2").dates.first?.text == "2024:01:31 12:34:56")
     }
 
+    @Test func aFurtherBlockHasWhatTheFirstLacks() throws {
+        func exif(_ entry: [UInt8]) -> [UInt8] {
+            Array("Exif\0\0".utf8) + block(0x8769, 4, Sample.big(1, 2), count: 1) + entry
+        }
+        let number = Sample.big(0x829D, 2) + Sample.big(5, 2) + Sample.big(1) + Sample.big(44) + Sample.big(0)
+        let first = exif(number + Sample.big(28) + Sample.big(10))
+        let second = exif(
+            Sample.big(0x8827, 2) + Sample.big(3, 2) + Sample.big(1) + Sample.big(80, 2) + [0, 0] + Sample.big(0))
+        let plain = try jpeg(0xE1, second)
+        let file = plain[..<2] + [0xFF, 0xE1] + Sample.big(first.count + 2, 2) + first + plain[2...]
+        let exposure = try #require(try report(Array(file)).metadata[.exif]?.exposure)
+        #expect(exposure.fNumber == 2.8 && exposure.iso == 80)
+    }
+
     @Test(arguments: [Array("Sea é\0".utf8), [0xFE, 0xFF, 0, 0x53, 0, 0x65, 0, 0x61, 0, 0x20, 0, 0xE9]])
     func userDataOf3GPPIsRead(text: [UInt8]) throws {
         let user = box("udta", box("titl", [0, 0, 0, 0, 0x55, 0xC4] + text))

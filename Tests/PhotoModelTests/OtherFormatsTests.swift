@@ -418,7 +418,7 @@ struct OtherFormatsTests {
         for (name, bytes) in others { #expect(try covered(bytes, name: name).isEmpty, "\(name)") }
     }
 
-    @Test("Frames that are JPEGs are followed, and so are previews of RAW files")
+    @Test("Frames that are JPEGs are followed")
     func motionJPEG() throws {
         let picture = try Fixtures.bytes("plain.jpg")
         let film = Sample.avi(codec: "MJPG", frames: [picture, picture])

@@ -77,7 +77,14 @@ extension SourceReader where Source: ~Copyable {
         exif directory: TIFFDirectory, of block: TIFFBlock, into found: inout [MetadataSource: PhotoMetadata]
     ) throws(WalkStop) {
         var exif = found[.exif] ?? PhotoMetadata()
-        if exif.exposure == PhotoMetadata.Exposure() { exif.exposure = try exposure(directory, in: block) }
+        // Another block may have what the first lacks.
+        let other = try exposure(directory, in: block)
+        exif.exposure.time = exif.exposure.time ?? other.time
+        exif.exposure.fNumber = exif.exposure.fNumber ?? other.fNumber
+        exif.exposure.iso = exif.exposure.iso ?? other.iso
+        exif.exposure.focalLength = exif.exposure.focalLength ?? other.focalLength
+        exif.exposure.focalLength35 = exif.exposure.focalLength35 ?? other.focalLength35
+        exif.exposure.bias = exif.exposure.bias ?? other.bias
         if exif.lens == nil {
             exif.lens = try longText(directory.entry(ExifMetadataTag.lensModel), in: block)
             if exif.lens == nil { exif.lens = try lensSpecification(directory, in: block) }
