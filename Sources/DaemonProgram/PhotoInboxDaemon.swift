@@ -109,6 +109,8 @@ package struct PhotoInboxDaemon: ParsableCommand {
               /etc/photoinbox/NAME.toml        that of photoinboxd@NAME.service
               /var/lib/photoinbox              the catalogue, thumbnails and other state
               /run/photoinbox                  the control socket and the state dump
+              /usr/share/photoinbox/place-names.sqlite
+                                               the table of place names, if installed
 
             SEE ALSO
               photoinbox(1), photoinbox.toml(5)

@@ -18,7 +18,8 @@ package struct ExportCSVCommand: DaemonCommand {
 
         The table is a snapshot of one moment, even while photos are filed. The columns
         that import-csv reads come first; "captured" is the date in the photo itself, and
-        the columns from "file_title" on are metadata of the photo and its sidecars.
+        the columns from "file_title" on are metadata of the photo and its sidecars;
+        "nearby_place" is the town nearest to its position, by GeoNames.
         Control characters in titles and names are left out. A cell that a spreadsheet
         would treat as a formula is prefixed with an apostrophe, which import-csv
         removes. A path that is not UTF-8 is escaped; use the sha256 to identify the
@@ -38,7 +39,7 @@ package struct ExportCSVCommand: DaemonCommand {
         "sha256", "path", "title", "keywords", "rating", "taken", "place", "captured", "camera", "inbox", "filed_at",
         "library",
         "original_name", "file_title", "file_caption", "file_keywords", "people", "file_rating", "file_place",
-        "latitude", "longitude", "lens", "creator", "copyright",
+        "latitude", "longitude", "lens", "creator", "copyright", "nearby_place",
     ]
 
     package func run(at places: Places) throws {
@@ -46,15 +47,16 @@ package struct ExportCSVCommand: DaemonCommand {
         for column in Self.columns { text.field(column) }
         text.endRecord()
         try places.openCatalogue().eachPhoto { photo, description, metadata in
-            Self.write(photo, description, metadata?.chosen ?? PhotoMetadata(), to: &text)
+            Self.write(photo, description, metadata ?? MetadataDecision([:]), to: &text)
             if text.bytes.count > 60_000 { try printOut(text.removeAll()) }
         }
         try printOut(text.removeAll())
     }
 
     private static func write(
-        _ photo: StoredPhoto, _ description: PhotoDescription?, _ metadata: PhotoMetadata, to text: inout CSVText
+        _ photo: StoredPhoto, _ description: PhotoDescription?, _ decision: MetadataDecision, to text: inout CSVText
     ) {
+        let metadata = decision.chosen
         let record = photo.photo
         text.field(hexadecimal(record.sha256))
         text.field(record.libraryPath.escaped)
@@ -81,6 +83,7 @@ package struct ExportCSVCommand: DaemonCommand {
         text.field(plain(metadata.lens ?? ""))
         text.field(plain(metadata.creators.joined(separator: ";")))
         text.field(plain(metadata.copyright ?? ""))
+        text.field(plain(decision.nearby?.text ?? ""))
         text.endRecord()
     }
 }

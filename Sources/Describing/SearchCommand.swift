@@ -25,7 +25,9 @@ package struct SearchCommand: DaemonCommand {
 
         All conditions must match. Case is ignored, and accents in words are too. Titles,
         keywords, ratings and places are those imported with import-csv or else those in
-        the photo and its sidecars, which are read shortly after it is filed.
+        the photo and its sidecars, which are read shortly after it is filed. Where these do
+        not name a place, the town nearest to the photo's position counts, if the table of
+        place names is installed.
 
         --from and --until accept the beginning of a local time: 2026, 2026-08,
         2026-08-21T14. With --outcome, files with that outcome are found instead of filed
@@ -156,7 +158,7 @@ package struct SearchCommand: DaemonCommand {
             let (photo, description, found) = (stored.photo, hit.description, hit.metadata?.chosen)
             let keywords = description.flatMap { $0.keywords.isEmpty ? nil : $0.keywords } ?? found?.keywords ?? []
             let title = description?.title ?? found?.title ?? found?.headline
-            let place = description?.place ?? found?.place.names.joined(separator: ", ")
+            let place = description?.place ?? hit.metadata?.placeText
             table.add([
                 stored.number, String((photo.captured?.local ?? description?.taken ?? "unknown").prefix(10)),
                 (description?.rating ?? found?.rating).map { "\($0)" } ?? "", photo.camera ?? "",

@@ -10,17 +10,19 @@ package final class MetadataReading {
     private let library: BytePath
     private let root: OwnedDescriptor
     private let catalogue: CatalogueFile
+    private let placeNames: PlaceNames?
     private let work: FileWork
     private let requireLibrary: () throws -> Void
 
     /// Opens the library. `requireLibrary` throws if the library is not at its path; called after a file was not read.
     /// Throws ``SystemCallError``.
     package init(
-        of library: BytePath, for catalogue: CatalogueFile, work: FileWork = FileWork(),
+        of library: BytePath, for catalogue: CatalogueFile, placeNames: PlaceNames? = nil, work: FileWork = FileWork(),
         requireLibrary: @escaping () throws -> Void = {}
     ) throws(SystemCallError) {
         self.library = library
         self.catalogue = catalogue
+        self.placeNames = placeNames
         self.work = work
         self.requireLibrary = requireLibrary
         root = try openDirectory(library)
@@ -59,6 +61,8 @@ package final class MetadataReading {
 
     /// Reads everything that is due and records it.
     package func run() throws {
+        placeNames?.refresh()
+        try catalogue.renewMetadata(placeNames: placeNames?.version)
         var last: Int64 = 0
         while let batch = try next(after: &last, limit: 50) { try catalogue.record(batch) }
     }
@@ -91,7 +95,9 @@ package final class MetadataReading {
             guard let sidecar = try read(stored) else { continue }
             found[sidecar.source] = sidecar.metadata
         }
-        return MetadataDecision(found, iptcIsNewer: report.iptcIsNewer)
+        var decision = MetadataDecision(found, iptcIsNewer: report.iptcIsNewer)
+        decision.nearby = decision.chosen.position.flatMap { placeNames?.place(near: $0) }
+        return decision
     }
 
     private func read(_ stored: StoredPhoto) throws -> SidecarMetadata? {

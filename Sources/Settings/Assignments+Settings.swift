@@ -21,7 +21,7 @@ extension Assignments {
                 MetricsSettings(textfile: $0, every: self[Keys.metrics.every])
             },
             log: LogSettings(level: self[Keys.log.level], destination: self[Keys.log.destination]),
-            effective: effective)
+            placeNames: placeNames, effective: effective)
     }
 
     private var library: LibrarySettings? {

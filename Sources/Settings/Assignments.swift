@@ -27,6 +27,7 @@ struct Assignments {
     var isIncomplete = false
     /// Users whose programs may be run.
     var programOwners: Set<UInt32> = [0]
+    var placeNames = StandardPlaces.placeNames()
 
     /// The value of `key`, or its default.
     subscript<Value>(key: Key<Value>, member: String = "") -> Value {

@@ -35,6 +35,8 @@ package struct Settings: Hashable, Sendable {
     /// Nil if no metrics file is written.
     package let metrics: MetricsSettings?
     package let log: LogSettings
+    /// The files that may be the table of place names; the first that exists is it.
+    package let placeNames: [BytePath]
     /// Every key that has a value, in the order of the key table, with its origin.
     package let effective: [EffectiveSetting]
 

@@ -194,6 +194,7 @@ struct SettingsAssembly {
             derive(top.trash, parent.appending("trash"))
         }
         let isOfSystem = !files.isEmpty && files.allSatisfy { $0.isInside("/etc") }
+        if !isOfSystem { assignments.placeNames = StandardPlaces.placeNames(data: context.home?.data) }
         let place = files.count == 1 ? files.first.flatMap(standardPlace) : nil
         if let given = context.stateDirectory {
             derive(top.state, given, origin: .environment("STATE_DIRECTORY"))

@@ -19,12 +19,17 @@ package struct SettingsContext: Hashable, Sendable {
         package var configuration: BytePath
         /// `$XDG_STATE_HOME`, else .local/state there.
         package var state: BytePath
+        /// `$XDG_DATA_HOME`, else .local/share there.
+        package var data: BytePath?
         /// `$XDG_RUNTIME_DIR`; nil outside of a session.
         package var runtime: BytePath?
 
-        package init(configuration: BytePath, state: BytePath, runtime: BytePath? = nil) {
+        package init(
+            configuration: BytePath, state: BytePath, data: BytePath? = nil, runtime: BytePath? = nil
+        ) {
             self.configuration = configuration
             self.state = state
+            self.data = data
             self.runtime = runtime
         }
 
@@ -54,7 +59,10 @@ package struct SettingsContext: Hashable, Sendable {
         guard let configuration = firstPath(in: "XDG_CONFIG_HOME") ?? home?.appending(".config"),
             let state = firstPath(in: "XDG_STATE_HOME") ?? home?.appending(".local/state")
         else { return nil }
-        return Home(configuration: configuration, state: state, runtime: firstPath(in: "XDG_RUNTIME_DIR"))
+        return Home(
+            configuration: configuration, state: state,
+            data: firstPath(in: "XDG_DATA_HOME") ?? home?.appending(".local/share"),
+            runtime: firstPath(in: "XDG_RUNTIME_DIR"))
     }
 
     /// The process's working directory; `/` if it has none.

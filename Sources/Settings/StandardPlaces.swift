@@ -21,6 +21,13 @@ package enum StandardPlaces: Hashable, Sendable {
     private static let states: BytePath = "/var/lib/photoinboxd"
     private static let ending = Array(".toml".utf8)
 
+    /// The table of place names: a person's own for what a person runs, the administrator's, the package's.
+    package static func placeNames(data: BytePath? = nil) -> [BytePath] {
+        ([data].compactMap(\.self) + ["/usr/local/share", "/usr/share"]).map {
+            $0.appending("photoinbox/place-names.sqlite")
+        }
+    }
+
     /// The places for the configuration `file`, an absolute path; nil for that of photoinboxd.service and for others.
     package init?(of file: BytePath, home: SettingsContext.Home?) {
         if file.parent == Self.configurations, file != Self.systemFile, let name = Self.stem(file.name) {

@@ -66,11 +66,71 @@ struct MetadataRowsTests {
         try queue.write { try $0.execute(sql: "UPDATE metadata_reader SET version = 0") }
         try queue.close()
         let older = try place.open()
-        try older.renewMetadata()
+        try older.renewMetadata(placeNames: nil)
         #expect(try due(older) == [photo], "an older version's readers found less")
         try record(older, photo) { _ in }
-        try older.renewMetadata()
+        try older.renewMetadata(placeNames: nil)
         #expect(try due(older).isEmpty)
+    }
+
+    @Test("Photos with a position are due again with another table of place names, and keep their names without one")
+    func placeNames() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let photos = try (1...2).map { try catalogue.file($0).photo }
+        let position = try #require(PhotoMetadata.Position(latitude: 48.57, longitude: 7.79))
+        func record(_ name: PhotoMetadata.PlaceName?) throws {
+            var batch = MetadataBatch()
+            for due in try catalogue.photosToRead(in: "/srv/photos", after: 0, limit: 9) {
+                var decision = decision { if due.stored.id == photos[0] { $0.position = position } }
+                decision.nearby = name.map { NearbyPlace($0, distance: 10) }
+                batch.add(decision, of: due)
+            }
+            try catalogue.record(batch)
+        }
+        try catalogue.renewMetadata(placeNames: nil)
+        try record(nil)
+        #expect(try due(catalogue).isEmpty)
+        var name = PhotoMetadata.PlaceName()
+        (name.city, name.region, name.country) = ("Malmö", "Skåne", "Sweden")
+        for version in ["one", "other"] {
+            try catalogue.renewMetadata(placeNames: version)
+            #expect(try due(catalogue) == [photos[0]])
+            try record(name)
+            try catalogue.renewMetadata(placeNames: version)
+            #expect(try due(catalogue).isEmpty)
+        }
+        #expect(try found(catalogue) { $0.words = ["malmo", "skane"] } == [photos[0]])
+        #expect(try found(catalogue) { $0.place = "sweden" } == [photos[0]])
+        try catalogue.renewMetadata(placeNames: nil)
+        #expect(try due(catalogue).isEmpty)
+        #expect(try catalogue.metadata(ofPhoto: photos[0])?.nearby?.name == name)
+        // Photos that were read without it.
+        try catalogue.renewMetadata(placeNames: "other")
+        #expect(try due(catalogue) == [photos[0]])
+    }
+
+    @Test("A place that the photo names is found instead of another nearby; what it does not name is found, too")
+    func namedPlaces() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let photo = try catalogue.file(1).photo
+        var decision = decision { $0.place.city = "Kehl" }
+        var near = PhotoMetadata.PlaceName()
+        (near.location, near.city, near.region) = ("Neudorf", "Strasbourg", "Grand Est")
+        (near.country, near.countryCode) = ("France", "FR")
+        decision.nearby = NearbyPlace(near, distance: 900)
+        var batch = MetadataBatch()
+        batch.add(decision, of: try #require(try catalogue.photosToRead(in: "/srv/photos", after: 0, limit: 1).first))
+        try catalogue.record(batch)
+        for word in ["kehl", "grand", "france"] {
+            #expect(try found(catalogue) { $0.words = [word] } == [photo], "\(word)")
+        }
+        for word in ["strasbourg", "neudorf"] {
+            #expect(try found(catalogue) { $0.words = [word] }.isEmpty, "\(word)")
+        }
+        let kept = try #require(try catalogue.metadata(ofPhoto: photo))
+        #expect(kept.placeText == "Kehl" && kept.nearby?.text == "Neudorf, Strasbourg, Grand Est, France")
     }
 
     @Test("Numbers that are none are recorded, and fail no other change")
@@ -219,7 +279,7 @@ struct MetadataRowsTests {
                     CREATE TRIGGER description_inserted AFTER INSERT ON description BEGIN SELECT 1; END;
                     CREATE TRIGGER description_updated AFTER UPDATE ON description BEGIN SELECT 1; END;
                     CREATE TRIGGER description_deleted AFTER DELETE ON description BEGIN SELECT 1; END;
-                    DELETE FROM grdb_migrations WHERE identifier LIKE '14 %';
+                    DELETE FROM grdb_migrations WHERE identifier LIKE '14 %' OR identifier LIKE '% place names';
                     """)
         }
         try queue.close()

@@ -81,5 +81,68 @@ extension EndToEnd {
             try await search(house, "--person", "ada", expecting: ["harbour.jpg"])
             try await daemon.stop()
         }
+
+        @Test(
+            "Positions get names when a table of place names comes, also after a rebuild; a broken one costs a warning",
+            .enabled(if: hasExiftool, "skipped: needs exiftool"))
+        func placeNames() async throws {
+            let data = try ScratchDirectory()
+            let environment = ["/usr/bin/env", "XDG_DATA_HOME=\(data.path)"]
+            let house = try House(running: environment)
+            let table = data.appending("photoinbox/place-names.sqlite")
+            try makeDirectory(data.appending("photoinbox"))
+            var daemon = try await house.start(configuration: House.oneCard)
+            func position(_ latitude: String, _ longitude: String) -> [String] {
+                [
+                    "-EXIF:GPSLatitude=\(latitude)", "-EXIF:GPSLatitudeRef=N", "-EXIF:GPSLongitude=\(longitude)",
+                    "-EXIF:GPSLongitudeRef=E",
+                ]
+            }
+            try house.drop(try photo(1, in: house, position("52.5137", "13.3926")), as: "berlin.jpg")
+            let own = ["-XMP-iptcExt:LocationCreatedCity=Kehl am Rhein"]
+            try house.drop(try photo(2, in: house, position("48.5819", "7.751") + own), as: "rhine.jpg")
+            try await daemon.lines(holding: ["filed card/berlin.jpg", "filed card/rhine.jpg"])
+            try await search(house, "kehl", expecting: ["rhine.jpg"])
+
+            try PlaceTable.make(at: table)
+            #expect(try await house.ask("reload").status == 0)
+            let berlin = "Mitte, Berlin, State of Berlin, Germany"
+            try await search(house, "mitte", "GERM", expecting: ["berlin.jpg"])
+            try await search(house, "--place", "berlin", expecting: ["berlin.jpg"])
+            try await search(house, "kehl", "france", expecting: ["rhine.jpg"])
+            try await search(house, "strasbourg", expecting: [])
+            let account = "(1.1 km from the position, by GeoNames)"
+            for command in ["show", "explain"] {
+                let answer = try await house.ask(command, "\(house.library)/\(Photos.day)/berlin.jpg")
+                #expect(answer.text.contains("near") && answer.text.contains("\(berlin) \(account)"), "\(answer.text)")
+            }
+            let shown = try await house.ask("show", "\(house.library)/\(Photos.day)/rhine.jpg")
+            #expect(shown.text.contains("Kehl am Rhein\n") && shown.text.contains("Strasbourg, Grand Est, France ("))
+            let json = try await house.ask("export-json")
+            #expect(
+                json.text.contains(#""nearby_place":{"location":"Mitte","city":"Berlin","region":"State of Berlin""#))
+            #expect(json.text.contains(#""source":"GeoNames""#), "\(json.text)")
+            #expect(try await house.ask("export-csv").text.contains(",\"\(berlin)\""))
+            try await daemon.stop()
+
+            let rebuilt = try await house.ask("rebuild", "--library", house.library, "--yes", tracing: environment)
+            #expect(rebuilt.status == 0, "\(rebuilt.text)")
+            try await search(house, "mitte", "GERM", expecting: ["berlin.jpg"])
+            try await search(house, "kehl", "france", expecting: ["rhine.jpg"])
+
+            try write(Data("SQLite format 3\0 and nothing else".utf8), to: table)
+            daemon = try await house.start(
+                configuration: House.oneCard,
+                telling: ["place-names.sqlite is not used, so photos get no names of places"])
+            try house.drop(try photo(3, in: house, position("52.5137", "13.3926")), as: "later.jpg")
+            try await daemon.line(holding: "filed card/later.jpg")
+            try await search(house, "--near", "52.5137,13.3926,1m", expecting: ["berlin.jpg", "later.jpg"])
+            try await search(house, "mitte", expecting: ["berlin.jpg"])
+            #expect(daemon.count(of: "place-names.sqlite is not used") == 1)
+            try PlaceTable.make(at: table)
+            #expect(try await house.ask("reload").status == 0)
+            try await search(house, "mitte", expecting: ["berlin.jpg", "later.jpg"])
+            try await daemon.stop()
+        }
     }
 }

@@ -78,6 +78,24 @@ struct XMPTests {
         return xmp.metadata
     }
 
+    @Test("The place where the photo was taken is read from IPTC Extension where the older properties are missing")
+    func locationCreated() {
+        let created = """
+            <e:LocationCreated><rdf:Bag><rdf:li rdf:parseType='Resource'><e:Sublocation>Harbour</e:Sublocation>
+            <e:City>Kiel</e:City><e:ProvinceState>Schleswig-Holstein</e:ProvinceState>
+            <e:CountryName>Germany</e:CountryName><e:CountryCode>DE</e:CountryCode></rdf:li></rdf:Bag></e:LocationCreated>
+            <e:LocationShown><rdf:Bag><rdf:li rdf:parseType='Resource'><e:City>Laboe</e:City></rdf:li></rdf:Bag>
+            </e:LocationShown>
+            """
+        let names =
+            "xmlns:e='http://iptc.org/std/Iptc4xmpExt/2008-02-29/' xmlns:ps='http://ns.adobe.com/photoshop/1.0/'"
+        let place = packet(created, attributes: names).place
+        #expect(place.names == ["Harbour", "Kiel", "Schleswig-Holstein", "Germany"])
+        #expect(place.countryCode == "DE")
+        let both = packet(created + "<ps:City>Kiel Hafen</ps:City>", attributes: names).place
+        #expect(both.names == ["Harbour", "Kiel Hafen", "Schleswig-Holstein", "Germany"])
+    }
+
     @Test func prefixesAreFree() {
         let metadata = packet(
             "<d:subject><rdf:Bag><rdf:li>sea</rdf:li><rdf:li> sun </rdf:li><rdf:li>sea</rdf:li></rdf:Bag></d:subject>")
@@ -444,5 +462,39 @@ struct UnusualDateTests {
             report.record(content, digest: digest)
             #expect(report.iptcIsNewer == isNewer)
         }
+    }
+}
+
+@Suite("Names of places are the photo's, and those of the place nearby where it has none")
+struct PlaceNameTests {
+    private func nearby(_ change: (inout PhotoMetadata.PlaceName) -> Void) -> NearbyPlace {
+        var name = PhotoMetadata.PlaceName()
+        change(&name)
+        return NearbyPlace(name, distance: 100)
+    }
+
+    @Test func aNameThatIsTwiceInARowIsOnce() {
+        let berlin = nearby { ($0.location, $0.city, $0.region, $0.country) = ("Mitte", "Berlin", "Berlin", "Germany") }
+        #expect(berlin.text == "Mitte, Berlin, Germany")
+    }
+
+    @Test func thePhotosOwnTownAndCountryGoFirst() {
+        var metadata = PhotoMetadata()
+        metadata.place.countryCode = "DE"
+        var decision = MetadataDecision([.iptc: metadata])
+        #expect(decision.placeText == nil)
+        decision.nearby = nearby {
+            ($0.city, $0.region, $0.country, $0.countryCode) = ("Strasbourg", "Grand Est", "France", "FR")
+        }
+        #expect(decision.placeText == "Strasbourg, Grand Est, France")
+        #expect(decision.searchedPlace.names == ["Strasbourg"], "another country than that of the photo")
+        metadata.place.city = "Kehl"
+        decision = MetadataDecision([.iptc: metadata])
+        decision.nearby = nearby {
+            ($0.location, $0.city, $0.country, $0.countryCode) = ("Dorf", "Kehl", "Germany", "DE")
+        }
+        #expect(decision.placeText == "Kehl")
+        #expect(decision.searchedPlace.names == ["Kehl", "Germany"])
+        #expect(decision.chosen.place.country == nil, "both are kept apart")
     }
 }

@@ -137,6 +137,26 @@ struct SettingsTests {
         #expect(try places("/home/ana/photoinbox.toml", context) == ["/srv/state", "/srv/state/run"])
     }
 
+    @Test func theTableOfPlaceNamesIsThePersonsOwnOrTheSystems() throws {
+        var context = plainContext
+        context.home = .init(
+            configuration: "/home/ana/.config", state: "/home/ana/.local/state", data: "/home/ana/share")
+        func places(_ file: BytePath) throws -> [BytePath] {
+            var builder = SettingsBuilder(context: context)
+            builder.addFile(Array("library = '/srv/l'".utf8), path: file)
+            return try builder.build().placeNames
+        }
+        let installed: [BytePath] = [
+            "/usr/local/share/photoinbox/place-names.sqlite", "/usr/share/photoinbox/place-names.sqlite",
+        ]
+        #expect(try places("/etc/photoinbox/photoinbox.toml") == installed)
+        #expect(try places("/etc/photoinbox/studio.toml") == installed)
+        let own: [BytePath] = ["/home/ana/share/photoinbox/place-names.sqlite"]
+        #expect(try places(".config/photoinbox/photoinbox.toml") == own + installed)
+        context.home = nil
+        #expect(try places("/home/ana/photoinbox.toml") == installed)
+    }
+
     @Test func socketOfAnInstanceDeterminesItsConfiguration() {
         #expect(
             StandardPlaces.configuration(ofSocket: "/run/photoinboxd/studio/hooks") == "/etc/photoinbox/studio.toml")

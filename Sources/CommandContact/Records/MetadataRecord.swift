@@ -14,13 +14,9 @@ extension MetadataDecision: JSONRepresentable {
             JSONField("hierarchical_keywords", .array(chosen.hierarchies.map { .array($0.map(JSONValue.string)) })),
             JSONField("people", chosen.people), JSONField("rating", chosen.rating), JSONField("label", chosen.label),
             JSONField("position", chosen.position.map { .object(Self.fields(of: $0)) } ?? .null),
-            JSONField(
-                "place",
-                .object([
-                    JSONField("location", place.location), JSONField("city", place.city),
-                    JSONField("region", place.region), JSONField("country", place.country),
-                    JSONField("country_code", place.countryCode),
-                ])), JSONField("creators", chosen.creators), JSONField("copyright", chosen.copyright),
+            JSONField("place", .object(Self.fields(of: place))),
+            JSONField("nearby_place", nearby.map { .object(Self.fields(of: $0)) } ?? .null),
+            JSONField("creators", chosen.creators), JSONField("copyright", chosen.copyright),
             JSONField("lens", chosen.lens),
             JSONField(
                 "exposure",
@@ -35,6 +31,20 @@ extension MetadataDecision: JSONRepresentable {
                 .object(sources.sorted { $0.key < $1.key }.map { JSONField($0.key, $0.value.rawValue) })),
             JSONField("contradictions", contradictions),
         ])
+    }
+
+    private static func fields(of place: PhotoMetadata.PlaceName) -> [JSONField] {
+        [
+            JSONField("location", place.location), JSONField("city", place.city),
+            JSONField("region", place.region), JSONField("country", place.country),
+            JSONField("country_code", place.countryCode),
+        ]
+    }
+
+    private static func fields(of nearby: NearbyPlace) -> [JSONField] {
+        fields(of: nearby.name) + [
+            field("distance_metres", nearby.distance.rounded()), JSONField("source", NearbyPlace.source),
+        ]
     }
 
     private static func fields(of position: PhotoMetadata.Position) -> [JSONField] {
@@ -67,11 +77,19 @@ extension MetadataDecision: JSONRepresentable {
         add("label", chosen.label)
         add("location", chosen.place.names.joined(separator: ", "), isOverruled: description?.place != nil)
         add("position", chosen.position?.text)
+        add("near", nearby?.account)
         add("creator", chosen.creators.joined(separator: "; "))
         add("copyright", chosen.copyright)
         add("lens", chosen.lens)
         add("exposure", chosen.exposure.text)
         for contradiction in contradictions { add("but", contradiction) }
+    }
+}
+
+extension NearbyPlace {
+    /// `Kiel, Schleswig-Holstein, Germany (0.9 km from the position, by GeoNames)`.
+    package var account: String {
+        "\(text) (\(HumanText.decimal(distance / 1_000, places: 1)) km from the position, by \(Self.source))"
     }
 }
 

@@ -122,7 +122,8 @@ package actor Daemon {
             HookCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
             CardCoordinator(log: log, problems: problems),
             LinkCoordinator(catalogue: catalogue, log: log, problems: problems, isManaged: service.isPresent),
-            MetadataService(catalogue: catalogue, libraryGuard: libraryGuard, log: log),
+            MetadataService(
+                catalogue: catalogue, libraryGuard: libraryGuard, placeNames: settings.placeNames, log: log),
             // Behind all that a reload must reach: it adopts when what it has in work has ended, which may hang with the
             // library.
             ThumbnailService(catalogue: catalogue.file, problems: problems),

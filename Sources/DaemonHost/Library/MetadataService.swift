@@ -9,8 +9,8 @@ import QueueActors
 import Settings
 import SystemMonitor
 
-/// Reads the metadata of photos after they were filed, and of all photos once readers find more in them. Nothing waits
-/// for it; its queue is its own, and may hang with the library.
+/// Reads the metadata of photos after they were filed, and of all photos once readers find more in them or another table
+/// of place names is there. Nothing waits for it; its queue is its own, and may hang with the library.
 actor MetadataService: DaemonPart {
     /// Few, since the metadata of one photo can take a megabyte.
     private static let page = 20
@@ -27,6 +27,7 @@ actor MetadataService: DaemonPart {
     private nonisolated let isWaiting = Locked(false)
     /// Whether the last reading stopped early, to be resumed on a tick.
     private nonisolated let isInterrupted = Locked(false)
+    private let placeNames: PlaceNames
     private var reading: Task<Void, Never>?
     /// Whether more was recorded since ``reading`` began.
     private var isAsked = false
@@ -34,10 +35,11 @@ actor MetadataService: DaemonPart {
     nonisolated var subsystems: [Subsystem] { [subsystem] }
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    init(catalogue: Catalogue, libraryGuard: LibraryGuard, log: DaemonLog) {
+    init(catalogue: Catalogue, libraryGuard: LibraryGuard, placeNames: [BytePath], log: DaemonLog) {
         self.catalogue = catalogue
         self.libraryGuard = libraryGuard
         self.log = log
+        self.placeNames = PlaceNames(placeNames) { log.logger.warning("\($0), continuing") }
         executor = TaskQueue.executor(on: subsystem.queue)
     }
 
@@ -89,12 +91,15 @@ actor MetadataService: DaemonPart {
         defer { subsystem.idle() }
         let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
         do {
-            try catalogue.file.renewMetadata()
+            placeNames.refresh()
+            try catalogue.file.renewMetadata(placeNames: placeNames.version)
             // A library that hangs is left alone as long as there is nothing to read.
             if try !catalogue.file.photosToRead(in: library, after: 0, limit: 1).isEmpty {
-                let reading = try MetadataReading(of: library, for: catalogue.file, work: work) { [libraryGuard] in
-                    _ = try libraryGuard.check(try openDirectory(library), at: library)
-                }
+                let reading = try MetadataReading(
+                    of: library, for: catalogue.file, placeNames: placeNames, work: work,
+                    requireLibrary: { [libraryGuard] in
+                        _ = try libraryGuard.check(try openDirectory(library), at: library)
+                    })
                 var last: Int64 = 0
                 while let batch = try reading.next(after: &last, limit: Self.page) {
                     if !batch.isEmpty { try await catalogue.record(batch) }

@@ -2,13 +2,15 @@
 /// Image Metadata, 2.0, 2 and 5), and records the contradictions.
 package struct MetadataDecision: Codable, Hashable, Sendable {
     /// Raised when the readers or the rules find more in the same files, which are then read again.
-    package static let version = 1
+    package static let version = 2
 
     package private(set) var chosen = PhotoMetadata()
     /// By property, the source that was chosen.
     package private(set) var sources: [String: MetadataSource] = [:]
     /// Contradictions, each as a sentence for people, with the rule by which it was decided.
     package private(set) var contradictions: [String] = []
+    /// No part of the file: what the table of place names has for the position.
+    package var nearby: NearbyPlace?
 
     /// - Parameters:
     ///   - found: what each source has.

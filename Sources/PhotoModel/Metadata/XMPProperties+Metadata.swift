@@ -20,11 +20,16 @@ extension XMPProperties {
         metadata.rating = rating
         metadata.label = text(.xmp, "Label")
         metadata.position = position
-        metadata.place.location = text(.core, "Location")
-        metadata.place.city = text(.photoshop, "City")
-        metadata.place.region = text(.photoshop, "State")
-        metadata.place.country = text(.photoshop, "Country")
-        metadata.place.countryCode = text(.core, "CountryCode")
+        // Where the camera was. IPTC Photo Metadata Standard, Location Created; the older properties are for either place.
+        let created = self[.iptcExtension, "LocationCreated"].map { $0.items.first ?? $0 }
+        func place(_ namespace: XMPNamespace, _ name: String, _ field: String) -> String? {
+            text(namespace, name) ?? keptText(created?[.iptcExtension, field]?.plain)
+        }
+        metadata.place.location = place(.core, "Location", "Sublocation")
+        metadata.place.city = place(.photoshop, "City", "City")
+        metadata.place.region = place(.photoshop, "State", "ProvinceState")
+        metadata.place.country = place(.photoshop, "Country", "CountryName")
+        metadata.place.countryCode = place(.core, "CountryCode", "CountryCode")
         metadata.creators = keptTexts(self[.dublinCore, "creator"]?.texts ?? [])
         metadata.copyright = text(.dublinCore, "rights")
         metadata.lens = text(.exifEX, "LensModel") ?? text(.auxiliary, "Lens")

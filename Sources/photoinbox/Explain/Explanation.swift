@@ -222,6 +222,7 @@ struct Explanation {
         } else {
             add("date", "none")
         }
+        if let nearby = evidence.metadata?.nearby { add("near", printable(nearby.account)) }
         for contradiction in evidence.metadata?.contradictions ?? [] { add("metadata", printable(contradiction)) }
         if let origin = photo.photo.origin { add("origin", printable(origin)) }
         add("proof", printable(photo.photo.proof))

@@ -70,7 +70,11 @@ struct RebuildCommand: DaemonCommand {
                 try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
             let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
             let summary = try run(adoption, display, interruption)
-            try MetadataReading(of: library, for: catalogue, work: work(interruption)).run()
+            let placeNames = PlaceNames(
+                places.settings?.placeNames ?? StandardPlaces.placeNames(), report: display.remark)
+            try MetadataReading(
+                of: library, for: catalogue, placeNames: placeNames, work: work(interruption)
+            ).run()
             let now = try catalogue.totals().photos
             guard mayReplace(recorded, by: now, in: library, display) else {
                 try rebuilding.discard(catalogue)
