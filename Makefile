@@ -122,6 +122,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	.build/debug/manual photoinbox.toml.5 > docs/man/photoinbox.toml.5
 	.build/debug/manual photoinbox-problems.7 > docs/man/photoinbox-problems.7
 	.build/debug/manual photoinbox-metrics.7 > docs/man/photoinbox-metrics.7
+	.build/debug/manual photoinbox-tutorial.7 < docs/guides/tutorial.md > docs/man/photoinbox-tutorial.7
 	.build/debug/manual formats.md > docs/formats.md
 	.build/debug/manual photoinbox.catalog > units/photoinbox.catalog
 	.build/debug/photoinboxd --help < /dev/null | .build/debug/manual photoinboxd.8 > docs/man/photoinboxd.8
@@ -161,7 +162,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man1 docs/man/photoinbox.1 $(COMMANDS:%=docs/man/photoinbox-%.1)
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man5 docs/man/photoinbox.toml.5
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man7 docs/man/photoinbox-problems.7 docs/man/photoinbox-json.7 \
-	    docs/man/photoinbox-control.7 docs/man/photoinbox-metrics.7
+	    docs/man/photoinbox-control.7 docs/man/photoinbox-metrics.7 docs/man/photoinbox-tutorial.7
 	install -D -m 0644 -t $(DESTDIR)$(docdir) docs/alerts.yml docs/state.schema.json
 	install -D -m 0644 -t $(DESTDIR)$(mandir)/man8 docs/man/photoinboxd.8
 	@test ! -e $(placenames) || \
@@ -188,7 +189,7 @@ uninstall: ## remove what install put there; configuration, catalogue and photos
 	    $(DESTDIR)$(userunitdir)/photoinboxd-{hooks,fetch}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox.1 $(COMMANDS:%=$(DESTDIR)$(mandir)/man1/photoinbox-%.1)
 	rm -f $(DESTDIR)$(mandir)/man5/photoinbox.toml.5
-	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
+	rm -f $(DESTDIR)$(mandir)/man7/photoinbox-{problems,json,control,metrics,tutorial}.7 $(DESTDIR)$(mandir)/man8/photoinboxd.8
 	rm -f $(DESTDIR)$(datadir)/photoinbox/place-names.sqlite
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(datadir)/photoinbox
 	rm -f $(DESTDIR)$(docdir)/{alerts.yml,state.schema.json}

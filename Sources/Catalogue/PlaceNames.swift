@@ -108,7 +108,7 @@ package final class PlaceNames {
         var radius = 2_000.0
         var found = try places(within: radius, of: position, db)
         while found.isEmpty, radius < farthest {
-            radius = min(radius * 2, farthest)
+            radius = min(radius * 4, farthest)
             found = try places(within: radius, of: position, db)
         }
         guard let nearest = found.min(by: { $0.distance < $1.distance }) else { return nil }

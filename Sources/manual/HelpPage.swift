@@ -49,7 +49,10 @@ func programPage(help: String) -> String {
     }
     return helpPage(
         "photoinbox", section: 1,
-        seeAlso: ["photoinbox.toml(5)", "photoinbox-problems(7)", "photoinbox-json(7)", "photoinboxd(8)"], blocks,
+        seeAlso: [
+            "photoinbox-tutorial(7)", "photoinbox.toml(5)", "photoinbox-problems(7)", "photoinbox-json(7)",
+            "photoinboxd(8)",
+        ], blocks,
         more: addFormats)
 }
 

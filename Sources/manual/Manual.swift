@@ -1,7 +1,7 @@
 import Glibc
 
 /// Writes a manual page to standard output: `manual PAGE`. Pages of programs and commands are made from their help on
-/// standard input. `make man` runs it.
+/// standard input, and the tutorial from its Markdown. `make man` runs it.
 @main
 struct Manual {
     static func main() {
@@ -10,6 +10,7 @@ struct Manual {
         case "photoinbox.toml.5": print(settingsPage(), terminator: "")
         case "photoinbox-problems.7": print(problemsPage(), terminator: "")
         case "photoinbox-metrics.7": print(metricsPage(), terminator: "")
+        case "photoinbox-tutorial.7": print(tutorialPage(markdown: input()), terminator: "")
         case "formats.md": print(formatsPage(), terminator: "")
         case "photoinbox.catalog": print(messageCatalogue(), terminator: "")
         case "photoinboxd.8": print(daemonPage(help: input()), terminator: "")
@@ -20,7 +21,7 @@ struct Manual {
         default:
             let usage =
                 "usage: manual photoinbox.toml.5|photoinbox-problems.7|photoinbox-metrics.7|photoinboxd.8|photoinbox.1|"
-                + "photoinbox-COMMAND.1|photoinbox.catalog|formats.md\n"
+                + "photoinbox-COMMAND.1|photoinbox-tutorial.7|photoinbox.catalog|formats.md\n"
             write(STDERR_FILENO, usage, usage.utf8.count)
             exit(EX_USAGE)
         }

@@ -130,7 +130,7 @@ extension EndToEnd {
             try await search(house, "mitte", "GERM", expecting: ["berlin.jpg"])
             try await search(house, "kehl", "france", expecting: ["rhine.jpg"])
 
-            try write(Data("SQLite format 3\0 and nothing else".utf8), to: table)
+            try Data("SQLite format 3\0 and nothing else".utf8).write(to: URL(filePath: table))
             daemon = try await house.start(
                 configuration: House.oneCard,
                 telling: ["place-names.sqlite is not used, so photos get no names of places"])

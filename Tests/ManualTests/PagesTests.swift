@@ -32,6 +32,12 @@ struct PagesTests {
     @Test("photoinbox-metrics(7) explains the metrics of this version: `make man` writes it")
     func metrics() throws { #expect(try Self.text("docs/man/photoinbox-metrics.7") == metricsPage()) }
 
+    @Test("photoinbox-tutorial(7) is docs/guides/tutorial.md: `make man` writes it")
+    func tutorial() throws {
+        let page = tutorialPage(markdown: try Self.text("docs/guides/tutorial.md"))
+        #expect(try Self.text("docs/man/photoinbox-tutorial.7") == page)
+    }
+
     @Test("docs/formats.md lists the formats of this version: `make man` writes it")
     func formats() throws { #expect(try Self.text("docs/formats.md") == formatsPage()) }
 

@@ -18,7 +18,7 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
         case .local, .me: return nil
         case .samba:
             return """
-                Add to /etc/samba/smb.conf, then: sudo systemctl reload smbd; sudo smbpasswd -a \(answers.user)
+                Add to /etc/samba/smb.conf, then: sudo smbpasswd -a \(answers.user); sudo systemctl restart smbd
                 [\(answers.inboxName)]
                     path = \(place)
                     read only = no\(group)
@@ -27,24 +27,30 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
                 """
         case .sftp:
             return """
-                To let \(answers.user) use SFTP alone, add to the end of /etc/ssh/sshd_config, then: sudo systemctl reload ssh
+                To let \(answers.user) use SFTP alone, and no shell, add to a file in /etc/ssh/sshd_config.d, then: \
+                sudo systemctl restart ssh
                 Match User \(answers.user)
                     ForceCommand internal-sftp -u 0002 -d \(place)
-                    AllowTcpForwarding no
-                    X11Forwarding no
+                    DisableForwarding yes
                 """
         case .ftp:
             return """
-                Add to /etc/vsftpd.conf, then: sudo systemctl restart vsftpd
-                local_enable=YES
+                To let \(answers.user) alone use FTP, add to /etc/vsftpd.conf, then: \
+                echo \(answers.user) | sudo tee -a /etc/vsftpd.photoinbox; sudo systemctl restart vsftpd
                 write_enable=YES
                 local_umask=002
-                local_root=\(place)
+                local_root=\(answers.inbox.parent.escaped)
+                chroot_local_user=YES
+                userlist_enable=YES
+                userlist_deny=NO
+                userlist_file=/etc/vsftpd.photoinbox
+                The directory of uploads is then \(answers.inbox.name.escaped).
                 """
         case .syncthing:
             return """
                 In Syncthing, which runs as \(answers.user), add a folder of the type "Receive Only" with the path \(place), and \
-                turn on "Ignore Permissions". Filed photos stay there: mode = "copy".
+                turn on "Ignore Permissions". Restart it before, so that it has its new group. Filed photos stay there: \
+                mode = "copy".
                 """
         }
     }
