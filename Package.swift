@@ -299,7 +299,7 @@ let package = Package(
             ]),
         tests(
             "EndToEndTests",
-            ["Catalogue", "ControlProtocol", "Reporting", "photoinbox", "photoinbox-fetch", "photoinboxd"],
+            ["Catalogue", "ControlProtocol", "PhotoModel", "Reporting", "photoinbox", "photoinbox-fetch", "photoinboxd"],
             exclude: ["Scripts"]),
         tests(
             "CommandTests",

@@ -75,7 +75,7 @@ extension CatalogueFile {
         let isOlder = version < MetadataDecision.version
         guard isOlder || names != placeNames else { return }
         try write("recording that metadata is to be read again") { db in
-            let read = isOlder ? "id FROM photo" : "photo_id AS id FROM metadata WHERE latitude IS NOT NULL"
+            let read = isOlder ? "id FROM photo" : "id FROM photo_position"
             if isOlder || placeNames != nil {
                 try db.execute(
                     sql: """
@@ -108,6 +108,39 @@ extension CatalogueFile {
         try read("reading metadata") { db in
             try Row.fetchOne(db, sql: "SELECT whole FROM metadata WHERE photo_id = ?", arguments: [id])
                 .flatMap { MetadataDecision(row: $0) }
+        }
+    }
+
+    /// Whether something else is recorded of a photo than was found in its file now.
+    package func differs(_ found: MetadataDecision, from stored: StoredPhoto) throws(CatalogueError) -> Bool {
+        try read("comparing metadata") { db in
+            // What is due, or was read by an older version, is read again anyway.
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT (SELECT whole FROM metadata WHERE photo_id = ?1) AS whole
+                    WHERE NOT EXISTS (SELECT 1 FROM metadata_due WHERE photo_id = ?1)
+                    AND (SELECT version FROM metadata_reader) >= ?2
+                    """, arguments: [stored.id, MetadataDecision.version])
+            guard let row else { return false }
+            let recorded: String? = try row.optional("whole")
+            // No part of the file, and named anew when the table of place names is another one.
+            var found = found
+            found.nearby = MetadataDecision(row: row)?.nearby
+            return recorded != MetadataRow(found).texts["whole"] ?? nil
+        }
+    }
+
+    /// Makes the metadata of these photos due.
+    package func renewMetadata(of photos: some Sequence<Int64>) throws(CatalogueError) {
+        try write("recording whose metadata is to be read again") { db in
+            for id in photos {
+                try db.execute(
+                    sql: """
+                        INSERT INTO metadata_due SELECT id, 0 FROM photo
+                        WHERE id = ? AND id NOT IN (SELECT photo_id FROM metadata_due)
+                        """, arguments: [id])
+            }
         }
     }
 

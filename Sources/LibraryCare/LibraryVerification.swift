@@ -15,6 +15,8 @@ package struct LibraryVerification {
         case damaged
         /// The file could not be read; it may be intact.
         case unreadable(String)
+        /// It is intact, but the catalogue has other metadata than the readers find in it and its sidecars.
+        case outdated
     }
 
     /// Counts of photos.
@@ -24,6 +26,7 @@ package struct LibraryVerification {
         package var missing = 0
         package var damaged = 0
         package var unreadable = 0
+        package var outdated = 0
         /// The last photo that was examined.
         package var last: Int64
 
@@ -36,6 +39,7 @@ package struct LibraryVerification {
     private let catalogue: CatalogueFile
     private let library: BytePath
     private let root: DestinationRoot
+    private let metadata: MetadataReading
     private let work: FileWork
 
     package init(
@@ -45,6 +49,7 @@ package struct LibraryVerification {
         self.catalogue = catalogue
         self.work = work
         root = try DestinationRoot(library)
+        metadata = try MetadataReading(of: library, for: catalogue)
     }
 
     /// Verifies every photo with a number above `start`. Calls `tell` with each fault, and `progress`, which returns
@@ -70,6 +75,7 @@ package struct LibraryVerification {
                     case .missing: state.missing += 1
                     case .damaged: state.damaged += 1
                     case .unreadable: state.unreadable += 1
+                    case .outdated: state.outdated += 1
                     }
                     if let fault { try tell(stored, fault) }
                 }
@@ -108,7 +114,10 @@ package struct LibraryVerification {
         let photo = stored.photo
         guard let hash = ContentHash(photo.sha256) else { return .unreadable("its row has no hash") }
         do {
-            if try root.holds(photo.libraryPath, hash: hash, size: photo.size, work: work) { return nil }
+            if try root.holds(photo.libraryPath, hash: hash, size: photo.size, work: work) {
+                // What cannot be compared now is compared by the next run.
+                return (try? metadata.isOutdated(stored)) == true ? .outdated : nil
+            }
         } catch {
             if error.kind == .stopped { throw error }
             return .unreadable("\(error.cause)")

@@ -44,11 +44,7 @@ package final class MetadataReading {
                 continue
             }
             do {
-                let sidecars = try catalogue.photos(inSetOf: stored).filter {
-                    $0.photo.part.isSidecar
-                        && SetName($0.photo.originalName).belongs(to: stored.photo.originalName)
-                }
-                batch.add(try decision(on: stored, sidecars), of: due)
+                batch.add(try decision(on: stored), of: due)
             } catch let error as FilingError where Self.isAbsence(error) {
                 isIncomplete = true
                 batch.add(MetadataDecision([:]), of: due)
@@ -65,6 +61,12 @@ package final class MetadataReading {
         try catalogue.renewMetadata(placeNames: placeNames?.version)
         var last: Int64 = 0
         while let batch = try next(after: &last, limit: 50) { try catalogue.record(batch) }
+    }
+
+    /// Whether the catalogue has other metadata of a photo than its file and its sidecars have now.
+    func isOutdated(_ stored: StoredPhoto) throws -> Bool {
+        if stored.photo.part.isSidecar { return false }
+        return try catalogue.differs(try decision(on: stored), from: stored)
     }
 
     /// Whether there is no such file to be read.
@@ -86,7 +88,10 @@ package final class MetadataReading {
         try requireLibrary()
     }
 
-    private func decision(on stored: StoredPhoto, _ sidecars: [StoredPhoto]) throws -> MetadataDecision {
+    private func decision(on stored: StoredPhoto) throws -> MetadataDecision {
+        let sidecars = try catalogue.photos(inSetOf: stored).filter {
+            $0.photo.part.isSidecar && SetName($0.photo.originalName).belongs(to: stored.photo.originalName)
+        }
         let file = try SourceFile(stored.photo.libraryPath, beneath: root)
         var bytes = DescriptorByteSource(file)
         let report = try PhotoReader.readMetadata(&bytes, name: file.name)

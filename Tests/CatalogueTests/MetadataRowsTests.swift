@@ -173,6 +173,28 @@ struct MetadataRowsTests {
         #expect(try due(catalogue) == [photos[1], joined])
     }
 
+    @Test("Metadata differ if other ones are recorded, but not while they are to be read anyway")
+    func outdated() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        try catalogue.renewMetadata(placeNames: nil)
+        let id = try catalogue.file(1).photo
+        let stored = try #require(try catalogue.photo(id: id))
+        var metadata = PhotoMetadata()
+        metadata.title = "found"
+        metadata.exposure.bias = .nan
+        let found = MetadataDecision([.xmp: metadata])
+        #expect(try !catalogue.differs(found, from: stored), "it is due")
+        var batch = MetadataBatch()
+        batch.add(found, of: DuePhoto(stored: stored, turn: 0))
+        try catalogue.record(batch)
+        #expect(try !catalogue.differs(found, from: stored))
+        #expect(try catalogue.differs(MetadataDecision([:]), from: stored))
+        try catalogue.renewMetadata(of: [id])
+        #expect(try !catalogue.differs(MetadataDecision([:]), from: stored))
+        #expect(try catalogue.photosToRead(in: "/srv/photos", after: 0, limit: 9).map(\.stored.id) == [id])
+    }
+
     @Test("Words are found in every text, by their beginnings, without case and accents")
     func words() throws {
         let place = try Place()

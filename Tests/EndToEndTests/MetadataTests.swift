@@ -1,5 +1,8 @@
+import Catalogue
+import FileValues
 import Foundation
 import Glibc
+import PhotoModel
 import TestSupport
 import Testing
 
@@ -142,6 +145,44 @@ extension EndToEnd {
             try PlaceTable.make(at: table)
             #expect(try await house.ask("reload").status == 0)
             try await search(house, "mitte", expecting: ["berlin.jpg", "later.jpg"])
+            try await daemon.stop()
+        }
+
+        @Test("verify names photos of which the catalogue has other metadata; they are read again")
+        func outdated() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: House.oneCard)
+            try house.drop(
+                Data(
+                    """
+                    <x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>
+                    <rdf:Description xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:subject><rdf:Bag>
+                    <rdf:li>lighthouse</rdf:li></rdf:Bag></dc:subject></rdf:Description></rdf:RDF></x:xmpmeta>
+                    """.utf8), as: "a.jpg.xmp")
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.lines(holding: ["filed card/a.jpg", "filed card/a.jpg.xmp"])
+            try await poll({ try await house.ask("search", "lighthouse").status }) { $0 == 0 }
+            try await daemon.stop()
+            #expect(try await house.ask("verify").status == 0)
+            do {
+                // Metadata of another photo, as if a reader had been wrong.
+                let catalogue = try CatalogueFile.openForRepair(house.path("st/catalogue.sqlite"))
+                try catalogue.renewMetadata(of: try catalogue.photos(after: 0, limit: 9).map(\.id))
+                var batch = MetadataBatch()
+                for due in try catalogue.photosToRead(in: BytePath(house.library), after: 0, limit: 9) {
+                    batch.add(MetadataDecision([:]), of: due)
+                }
+                try catalogue.record(batch)
+                catalogue.close()
+            }
+            #expect(try await house.ask("search", "lighthouse").status == 4)
+            let found = try await house.ask("verify", "--json")
+            #expect(found.status == 3 && found.text.contains("\"outdated\":1"), "\(found.text)")
+            #expect(found.text.contains("\"type\":\"metadata\"") && found.text.contains("\"damaged\":0"))
+            #expect(try await house.ask("verify").status == 0, "it is to be read again")
+            daemon = try await house.start(configuration: House.oneCard)
+            try await poll({ try await house.ask("search", "lighthouse").status }) { $0 == 0 }
+            #expect(try await house.ask("verify").status == 0)
             try await daemon.stop()
         }
     }

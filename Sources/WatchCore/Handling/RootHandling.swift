@@ -59,7 +59,7 @@ extension RootHandling {
     ) {
         guard let directory = state.tree.find(root, path.parent),
             let name = state.tree.directories.names.find(path.name),
-            var known = state.tree[directory, name], !known.isAcknowledged
+            var known = state.tree[directory, name], !known.isAcknowledged || known.isLeftAlone != isLeftAlone
         else { return }
         switch known.state {
         case .reported:

@@ -23,7 +23,9 @@ struct VerifyCommand: DaemonCommand {
           photoinbox verify --json | jq -r 'select(.type == "fault") | .path'
 
         Each photo is read from the disk and its SHA-256 compared with the one recorded when it was filed: missing, damaged
-        (other bytes) and unreadable photos are listed. The daemon may run meanwhile, and continues to file.
+        (other bytes) and unreadable photos are listed. So are intact photos of which the catalogue has other metadata than
+        they and their sidecars have (outdated): the daemon reads these again when it next files a photo or starts. It may run
+        meanwhile, and continues to file.
 
         Ctrl-C stops after the photo that is being read, a second one at once; the next run continues after it, unless
         --restart is given. SIGUSR1 prints the progress.
@@ -92,6 +94,7 @@ struct VerifyCommand: DaemonCommand {
             }
         }
         display.clear()
+        renewMetadata(of: report.outdated, at: places)
         // The daemon records complete verifications of its own library only.
         let isDaemons = library == nil && (places.settings?.library != nil || meant.others.isEmpty)
         try sendToDaemon(
@@ -124,6 +127,14 @@ struct VerifyCommand: DaemonCommand {
         } catch {
             printRemark(
                 "photoinbox status will not show these results: \(error.message)", asJSON: output.json)
+        }
+    }
+
+    /// Makes the metadata of these photos due, if the catalogue may be written.
+    private func renewMetadata(of photos: Set<Int64>, at places: Places) {
+        if photos.isEmpty || isDry { return }
+        do { try places.openCatalogue(forRepair: true).renewMetadata(of: photos) } catch {
+            printRemark("their metadata are not read again: \(error)", asJSON: output.json)
         }
     }
 

@@ -14,6 +14,8 @@ struct VerifyReport {
     var wasSkipped = false
     /// The identifiers of photos that are not as they were filed.
     private(set) var faulty: Set<Int64> = []
+    /// The identifiers of photos whose metadata differ from the recorded ones.
+    private(set) var outdated: Set<Int64> = []
     private var photos = 0
     private var bytes: UInt64 = 0
     private var missing = 0
@@ -30,7 +32,8 @@ struct VerifyReport {
 
     /// Whether every photo is as it was filed, or its record was repaired.
     var isGood: Bool {
-        damaged + unreadable + unstruck == 0 && !wasSkipped && (missing == 0 || (repaired != nil && !isDry))
+        damaged + unreadable + unstruck + outdated.count == 0 && !wasSkipped
+            && (missing == 0 || (repaired != nil && !isDry))
     }
 
     mutating func add(_ progress: LibraryVerification.Progress, wasStopped: Bool) {
@@ -50,12 +53,13 @@ struct VerifyReport {
     }
 
     mutating func show(_ stored: StoredPhoto, _ fault: LibraryVerification.Fault) throws {
-        faulty.insert(stored.id)
+        if fault == .outdated { outdated.insert(stored.id) } else { faulty.insert(stored.id) }
         let (word, reason): (String, String?) =
             switch fault {
             case .missing: ("missing", nil)
             case .damaged: ("damaged", nil)
             case .unreadable(let reason): ("unreadable", reason)
+            case .outdated: ("outdated", "the catalogue has other metadata")
             }
         try line(
             word, stored.photo.libraryPath,
@@ -80,7 +84,8 @@ struct VerifyReport {
     private func line(_ word: String, _ path: BytePath, remark: String, _ fields: [JSONField]) throws {
         display.clear()
         if output.json {
-            let type = ["missing", "damaged", "unreadable"].contains(word) ? "fault" : "repair"
+            let isFault = ["missing", "damaged", "unreadable"].contains(word)
+            let type = isFault ? "fault" : word == "outdated" ? "metadata" : "repair"
             try printJSON([JSONField("type", type), JSONField("what", word)] + JSONField.path("path", path) + fields)
         } else {
             let label = String(repeating: " ", count: max(0, 10 - word.utf8.count)) + word
@@ -95,7 +100,8 @@ struct VerifyReport {
                 JSONField("missing", missing), JSONField("damaged", damaged), JSONField("unreadable", unreadable),
                 JSONField("complete", !wasStopped), JSONField("recorded", repaired?.adopted ?? 0),
                 JSONField("moved", repaired?.moved.count ?? 0), JSONField("struck", struck),
-                JSONField("not_struck", unstruck), JSONField("dry_run", isDry),
+                JSONField("not_struck", unstruck), JSONField("outdated", outdated.count),
+                JSONField("dry_run", isDry),
             ])
             return
         }
@@ -107,6 +113,10 @@ struct VerifyReport {
             "found",
             faults.isEmpty ? "no damage" : faults.map { "\(HumanText.count($0.0)) \($0.1)" }.joined(separator: ", "),
             textPaint: faults.isEmpty ? .good : .bad)
+        if !outdated.isEmpty {
+            let photos = HumanText.count(outdated.count, "photo", "photos")
+            text.add("metadata", "the catalogue has other metadata of \(photos); the daemon reads them again")
+        }
         if let repaired {
             text.add(
                 isDry ? "would repair" : "repaired",
