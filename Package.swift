@@ -299,7 +299,10 @@ let package = Package(
             ]),
         tests(
             "EndToEndTests",
-            ["Catalogue", "ControlProtocol", "PhotoModel", "Reporting", "photoinbox", "photoinbox-fetch", "photoinboxd"],
+            [
+                "Catalogue", "ControlProtocol", "PhotoModel", "Reporting", "photoinbox", "photoinbox-fetch",
+                "photoinboxd",
+            ],
             exclude: ["Scripts"]),
         tests(
             "CommandTests",

@@ -240,7 +240,8 @@ package struct PhotoInboxDaemon: ParsableCommand {
             )
             Self.end(EX_CONFIG)
         }
-        let checker = check ? serviceChecker(options) : nil
+        // What root leaves in the state directory, the service could not open.
+        let checker = check || acceptLibrary ? serviceChecker(options) : nil
         let loaded: (settings: Settings, warnings: [SettingsIssue])
         do throws(SettingsError) { loaded = try options.load() } catch {
             for issue in error.issues { Self.printError("\(issue)") }
@@ -266,7 +267,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
         start(options, loaded.settings, service)
     }
 
-    /// The user as whom a service's configuration is checked; nil for other configurations, and for the service itself. Root
+    /// The user as whom a service's configuration is checked, and its library accepted; nil for other configurations, and for the service itself. Root
     /// has more permissions and becomes the service's user. Requires a single thread.
     private func serviceChecker(_ options: DaemonOptions) -> (name: String, remark: String)? {
         let (name, remark) = ("_photoinbox", "the user of the service")

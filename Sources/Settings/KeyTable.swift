@@ -85,7 +85,8 @@ enum Keys {
             words:
                 "The group whose members may use the control socket to pause, release, discard, undo and so on, like "
                 + "root and the user that photoinboxd runs as. The service cannot give its sockets to a group that it is not "
-                + "a member of: add SocketGroup= to photoinboxd.socket and photoinboxd-fetch.socket, and enable the first.")
+                + "a member of: add SocketGroup= to photoinboxd.socket and photoinboxd-fetch.socket, and enable the first."
+        )
         let hooks = Key<HookPlaceSetting>(
             .top, "hooks", Form.choice(), default: .auto,
             words: "Where hooks run. \"unit\": in photoinboxd-hooks@.service, which is not confined as the daemon is, "

@@ -87,7 +87,8 @@ struct NameRulesTests {
     @Test(
         "Unfinished names",
         arguments: [
-            "IMG_1.JPG.part", "IMG_1.jpg.crdownload", "a.download", "a.TMP", "IMG.filepart", ".syncthing.IMG_1.JPG.tmp",
+            "IMG_1.JPG.part", "IMG_1.jpg.crdownload", "a.download", "a.TMP", "IMG.filepart", "IMG_1.jpg.tacitpart",
+            ".syncthing.IMG_1.JPG.tmp",
             "~syncthing~IMG_1.JPG.tmp", ".IMG_1.JPG.a1B2c3", ".nfs00000000004567", "~$doc.jpg", ".fuse_hidden0001",
             ".goutputstream-X1Y2Z3", ".pending-1700000000-IMG_1.jpg", "film.mp4.!qB", "deep/down/IMG.jpg.part",
             "IMG.jpg.ocTransferId123.part", ".in.IMG_1.JPG.",

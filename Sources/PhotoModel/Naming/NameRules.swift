@@ -160,6 +160,7 @@ package enum NameRules {
         .suffix(.unfinished, ".download", "Safari"),
         .suffix(.unfinished, ".opdownload", "Opera"),
         .suffix(.unfinished, ".filepart", "WinSCP"),
+        .suffix(.unfinished, ".tacitpart", "FolderSync"),
         .suffix(.unfinished, ".tmp", "many programs"),
         .suffix(.unfinished, ".temp", "many programs"),
         .suffix(.unfinished, ".aria2", "aria2"),
