@@ -106,11 +106,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             report(
                 "does not answer (\(reason)); it will be watched once it answers, other inboxes are watched now", key,
                 severity: .warning)
-        case .unknown(let reason):
-            // What a shell cannot see there, the unit of a service may be shown.
-            let isElsewhere = facts.user.isService && isHome(path)
-            report(
-                "cannot be checked: \(reason)" + hint(of: path), key, severity: isElsewhere ? .warning : .error)
+        case .unknown(let reason): report("cannot be checked: \(reason)" + hint(of: path), key)
         case .fifo, .file, .other: report("this is not a directory", key)
         }
     }
@@ -121,11 +117,10 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         return user.isService ? "; sudo chown \(user.name): \(path)" : ""
     }
 
-    private func isHome(_ path: BytePath) -> Bool { path.isInside("/home") || path.isInside("/root") }
-
     /// The installed unit hides home directories, which a check from a shell sees.
     private func hint(of path: BytePath) -> String {
-        isHome(path) ? "; for the installed service, see HOME DIRECTORIES in photoinboxd(8)" : ""
+        let isHome = path.isInside("/home") || path.isInside("/root")
+        return isHome ? "; for the installed service, see HOME DIRECTORIES in photoinboxd(8)" : ""
     }
 
     /// Records the future place of a directory that is created later. Returns whether its nearest existing ancestor is

@@ -24,7 +24,7 @@ if photoinbox setup --yes --for local --inbox /srv/photos/inbox >/run/said 2>&1;
 check "what was not said is named" photoinboxd test "$status $(cat /run/said)" = \
     "64 photoinbox: there is no terminal to ask on. Give --library, --as."
 
-check "it is set up and tested" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said; exit 1; }' - \
+check "it is set up and tested" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said >&2; exit 1; }' - \
     photoinbox setup --yes "${local_people[@]}"
 check "by a photo of a person" photoinboxd grep -q '^test  a photo that ana dropped was filed as 20' /run/said
 check "the service runs" photoinboxd systemctl is-active photoinboxd
@@ -41,14 +41,14 @@ refuse "a stranger cannot drop" photoinboxd drop_photo "$(photo 2)" inbox two.jp
 
 listing >/run/before
 # Inbox, library and group are those of the first.
-check "a second run succeeds" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said; exit 1; }' - \
+check "a second run succeeds" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said >&2; exit 1; }' - \
     photoinbox setup --yes --for local --as ana
 refuse "and finds all of it right" photoinboxd grep -E '^(done|left)' /run/said
 check "it changes nothing" photoinboxd sh -c "$(declare -f listing); listing | diff /run/before -"
 
 chmod 0705 /srv/photos/inbox
 chmod 0555 /srv/photos/library
-check "what is wrong is repaired" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said; exit 1; }' - \
+check "what is wrong is repaired" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said >&2; exit 1; }' - \
     photoinbox setup --yes "${local_people[@]}"
 check "and nothing else" photoinboxd test "$(grep -c '^done' /run/said)" = 2
 check "so that the service may write" photoinboxd test "$(stat -c '%a' /srv/photos/library)" = 2755
@@ -64,7 +64,7 @@ check "to what it was" photoinboxd sh -c "$(declare -f listing); listing | diff 
 # setfacl may not be installed; setup itself needs none.
 photoinbox setup --dry-run "${own[@]}" | grep -v ^setfacl >/run/commands
 check "the commands that it prints can be run" photoinboxd bash -e /run/commands
-check "and do the same" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said; exit 1; }' - \
+check "and do the same" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said >&2; exit 1; }' - \
     photoinbox setup --yes "${own[@]}"
 check "but for the list of new files" photoinboxd test \
     "$(grep '^done' /run/said)" = "done   new files in /home/ana/Pictures/inbox: open to the group"
@@ -75,10 +75,10 @@ check "which alone the service sees there" photoinboxd \
 # A home directory that nobody else may enter, by setup alone.
 useradd --uid 4712 --create-home bea
 chmod 0700 /home/bea
-check "an inbox in a closed home directory is set up" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said; exit 1; }' - \
+check "an inbox in a closed home directory is set up" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said >&2; exit 1; }' - \
     photoinbox setup --yes --for me --as bea --inbox-name bea --inbox /home/bea/inbox --library /srv/photos/library
 check "and filed" photoinboxd grep -q '^test  a photo that bea dropped' /run/said
-check "and the first one is, too" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said; exit 1; }' - \
+check "and the first one is, too" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said >&2; exit 1; }' - \
     photoinbox setup --yes "${own[@]}"
 
 echo 'libary = "/x"' >>/etc/photoinbox/photoinbox.toml
