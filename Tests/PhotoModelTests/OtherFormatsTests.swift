@@ -298,15 +298,40 @@ struct OtherFormatsTests {
             bytes.replaceSubrange((movie - 4)..<movie, with: Sample.little(list))
         }
         let read = try report(bytes)
-        #expect(read.completeness.code == "lacking", "\(read.completeness)")
+        // Much more than a header is missing.
+        let isCut = difference ?? 0 >= 1_000
+        #expect(read.completeness.code == (isCut ? "cut-short" : "lacking"), "\(read.completeness)")
+        if isCut { return }
         #expect(read.dates.first?.text == "2024:01:31 12:34:56")
         #expect(read.width == 4)
+        // Of a length that is right or too large, even a cut between chunks shows.
         guard difference ?? 0 >= 0 else { return }
         for cut in 1..<34 {
             let code = try report(Array(bytes.dropLast(cut))).completeness.code
             // Between the chunks, and before the padding of the last two.
-            #expect(code == ([1, 10, 11, 22].contains(cut) ? "lacking" : "cut-short"), "\(cut)")
+            let isWhole = [1, 10, 11, 22].contains(cut) && (difference.map { cut + $0 <= 12 } ?? true)
+            #expect(code == (isWhole ? "lacking" : "cut-short"), "\(cut)")
         }
+        guard difference == nil else { return }
+        #expect(try report(bytes + [UInt8](repeating: 0, count: 100)).completeness.code == "cut-short")
+        let followed = try report(whole + Sample.text("2026/11/26 12:00 parking")).completeness.code
+        #expect(followed == "lacking", "a text behind the chunks")
+    }
+
+    @Test("Heaps of Canon's within JPEGs within heaps are read once")
+    func nestedHeaps() {
+        var jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xD9]
+        for _ in 0..<40 {
+            let entry = Sample.little(0x2007, 2) + Sample.little(0) + Sample.little(0)
+            let heap = jpeg + Sample.little(2, 2) + entry + entry + Sample.little(jpeg.count)
+            let segment = Sample.text("II") + Sample.little(14) + Sample.text("HEAPJPGM") + heap
+            jpeg =
+                [0xFF, 0xD8, 0xFF, 0xE0, UInt8((segment.count + 2) >> 8), UInt8((segment.count + 2) & 0xFF)] + segment
+                + [0xFF, 0xD9]
+        }
+        // Zeros are looked for in the scans of a file that has some.
+        jpeg.insert(contentsOf: [0xFF, 0xFE, 0x20, 0] + [UInt8](repeating: 0, count: 0x1FFE), at: 2)
+        exerciseReader(jpeg)
     }
 
     @Test("A fragment that is not there, or in another file, is missing")

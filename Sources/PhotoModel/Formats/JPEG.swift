@@ -8,6 +8,8 @@ struct JPEGWalk {
     var multiPicture: (place: UInt64, length: UInt64)?
     /// Whether XMP declares a film after the picture.
     var promisesFilm = false
+    /// Whether a heap of Canon's was read.
+    fileprivate var hasHeap = false
     fileprivate var xmp = XMPProperties()
     /// The parts of extended XMP, each with the identifier of the packet that it belongs to.
     fileprivate var extended: [(identifier: [UInt8], offset: UInt64, place: UInt64, length: UInt64)] = []
@@ -118,7 +120,8 @@ extension SourceReader where Source: ~Copyable {
             walk.resources.count + Int(length) < XMPProperties.longest
         {
             walk.resources += try bytes(at: place + 14, count: Int(length - 14))
-        } else if code == 0xE0, name.dropFirst(6).begins(with: "HEAPJPGM") {
+        } else if code == 0xE0, !walk.hasHeap, name.dropFirst(6).begins(with: "HEAPJPGM") {
+            walk.hasHeap = true
             try readCIFF(at: place, length: length, into: &fields)
         } else if code == 0xE2, name.begins(with: "MPF\0"), walk.multiPicture == nil {
             walk.multiPicture = (place + 4, length - 4)

@@ -11,7 +11,8 @@ extension SourceReader where Source: ~Copyable {
     /// A recorder that is switched off leaves the lengths of RIFF and `movi` at zero or as of its last flush, and no index;
     /// others count their own header. ffmpeg (libavformat/avidec.c), VLC and MPlayer play all of these: they follow the
     /// chunks up to the end of the file and make the index themselves. So with a wrong length the chunks decide: if the last
-    /// one ends with the file, all that was recorded is there, but nothing marks its end; if not, the file is cut short.
+    /// one ends with the file, all that was recorded is there, but nothing marks its end; if not, the file is cut short, as
+    /// it is if it ends long before a stated length.
     mutating func readAVI(into report: inout PhotoReport) throws(WalkStop) -> Completeness {
         var position: UInt64 = 0
         var hasFrames = false
@@ -29,6 +30,11 @@ extension SourceReader where Source: ~Copyable {
                 break
             }
             let end = position + 8 + length
+            // A header that is counted twice.
+            guard length <= 4 || end <= size + 12 else {
+                return .cutShort(
+                    reason: "AVI's RIFF would end at byte \(grouped(end)), the file has \(byteCount(size))")
+            }
             let isWrong = length <= 4 || end > size
             if try readAVILists(from: position + 12, to: isWrong ? max(end, size) : end, into: &report) {
                 hasFrames = true
@@ -48,7 +54,7 @@ extension SourceReader where Source: ~Copyable {
                 return .cutShort(reason: "\(fault), and the file ends without a frame, at byte \(grouped(size))")
             }
             if end == size { return .lacking(reason: "\(fault); its last chunk ends with the file") }
-            return try judgeEnd(end, "AVI's chunks", trailers: &report.trailers)
+            return .cutShort(reason: "\(fault), and what follows its last chunk, at byte \(grouped(end)), is no chunk")
         }
         guard hasFrames else { return .cutShort(reason: "AVI has no frames in its \(byteCount(size))") }
         return try judgeEnd(min(position, size), "AVI's chunks", trailers: &report.trailers)
@@ -57,9 +63,13 @@ extension SourceReader where Source: ~Copyable {
     /// Whether a chunk of a recording begins there: of a stream, an index or padding.
     private mutating func isAVIChunk(at place: UInt64) throws(WalkStop) -> Bool {
         let code = try bytes(at: place, count: 4)
-        guard code.count == 4 else { return false }
-        return isDigit(code[0]) && isDigit(code[1]) || code.begins(with: "ix") || code.begins(with: "idx1")
-            || code.begins(with: "JUNK") || code.begins(with: "LIST")
+        guard code.count == 4, let length = try unsigned(at: place + 4, width: 4, littleEndian: true),
+            length <= size - place - 8
+        else { return false }
+        let kinds: [StaticString] = ["db", "dc", "wb", "tx", "pc", "sb"]
+        return isDigit(code[0]) && isDigit(code[1]) && kinds.contains { code.dropFirst(2).begins(with: $0) }
+            || code.begins(with: "ix") || code.begins(with: "idx1") || code.begins(with: "JUNK")
+            || code.begins(with: "LIST")
     }
 
     /// Follows the chunks of all lists to the end of the file, whatever lengths the lists state. Returns the end of the last

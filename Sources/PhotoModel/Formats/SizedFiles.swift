@@ -141,15 +141,18 @@ extension SourceReader where Source: ~Copyable {
 
     /// Reads the heap in the first segment of a JPEG of an early PowerShot, which has no EXIF.
     mutating func readCIFF(at place: UInt64, length: UInt64, into report: inout PhotoReport) throws(WalkStop) {
-        var left = 1_024
+        var left = 128
         guard let start = try unsigned(at: place + 2, width: 4, littleEndian: true), start < length else { return }
-        _ = try readHeap(from: place + start, to: place + length, depth: 0, left: &left, into: &report)
+        // A JPEG in it could hold a heap again, and so on.
+        _ = try readHeap(
+            from: place + start, to: place + length, depth: 0, notesJPEG: false, left: &left, into: &report)
     }
 
     /// Reads a heap's directory; returns its end, nil if there is none. `left` bounds the entries of all heaps, which may
     /// contain each other.
     private mutating func readHeap(
-        from start: UInt64, to end: UInt64, depth: Int, left: inout Int, into report: inout PhotoReport
+        from start: UInt64, to end: UInt64, depth: Int, notesJPEG: Bool = true, left: inout Int,
+        into report: inout PhotoReport
     ) throws(WalkStop) -> UInt64? {
         guard end - start >= 6, let offset = try unsigned(at: end - 4, width: 4, littleEndian: true),
             offset < end - start - 4,
@@ -174,7 +177,7 @@ extension SourceReader where Source: ~Copyable {
                 // Its code has no long runs of zeros, but some cameras put the lowest bits of all pixels before it.
                 pixels?.note(value + length / 2, min(value + length, size), .neverZeros)
             case 0x2007:
-                if pixels != nil { try noteJPEG(at: value) }
+                if notesJPEG, pixels != nil { try noteJPEG(at: value) }
             case 0x080A:
                 let names = try bytes(at: value, count: Int(min(length, 128))).split(separator: 0)
                 report.cameraMake = report.cameraMake ?? shownText(names.first.map { Array($0) })
@@ -194,7 +197,8 @@ extension SourceReader where Source: ~Copyable {
             case _ where tag & 0x3800 == 0x2800 || tag & 0x3800 == 0x3000:
                 if depth < 4, length < end - start {
                     _ = try readHeap(
-                        from: value, to: value + length, depth: depth + 1, left: &left, into: &report)
+                        from: value, to: value + length, depth: depth + 1, notesJPEG: notesJPEG, left: &left,
+                        into: &report)
                 }
             default: break
             }
