@@ -22,7 +22,7 @@ start_service
 check "a second one starts beside the first" photoinboxd@studio systemctl start photoinboxd@studio
 check "both are active" photoinboxd@studio systemctl is-active photoinboxd photoinboxd@studio
 drop_photo "$(photo 1)" card one.jpg
-install -m 0644 "$(photo 2)" /srv/studio/scans/two.jpg
+cp "$(photo 2)" /srv/studio/scans/two.jpg
 eventually "the first files its own" photoinboxd filed one.jpg
 eventually "the second its own" photoinboxd@studio in_studio two.jpg
 check "each with a catalogue of its own" photoinboxd@studio sh -c \
@@ -41,7 +41,7 @@ refuse "neither may write where the other keeps its catalogue" photoinboxd@studi
     --target "$(property photoinboxd@studio MainPID)" --mount \
     setpriv --reuid=_photoinbox --clear-groups touch /var/lib/photoinbox/by-another
 
-install -m 0644 "$(photo 3)" /srv/studio/card/one.jpg
+cp "$(photo 3)" /srv/studio/card/one.jpg
 eventually "both file one of the same inbox and name" photoinboxd@studio in_studio one.jpg
 # The journal's entries of the first or the second instance.
 told() { journalctl --sync; "$@" log card/one.jpg -- --quiet --output=json | grep -o '"_SYSTEMD_UNIT":"[^"]*"' | sort -u; }

@@ -45,14 +45,14 @@ check "behind a filter of system calls" ana-manager grep -qE '^Seccomp:[[:space:
 check "no decoder that is killed for memory ends it, and no try to start is the last" ana-manager test \
     "$(own show --property=OOMPolicy,StartLimitIntervalUSec,RestartPreventExitStatus photoinboxd | sort | paste -sd ' ')" = \
     "OOMPolicy=continue RestartPreventExitStatus=64 78 StartLimitIntervalUSec=0"
-as_ana install -m 0644 "$(photo 1)" /var/ana/inbox/one.jpg
+as_ana cp "$(photo 1)" /var/ana/inbox/one.jpg
 eventually "files a photo" ana-manager in_library one.jpg
 check "keeps its catalogue in the home directory" ana-manager test -s /var/ana/.local/state/photoinbox/catalogue.sqlite
 check "for the user alone" ana-manager test "$(stat -c '%u %a' /var/ana/.local/state/photoinbox)" = "$user 750"
 check "listens in the runtime directory" ana-manager test -S "/run/user/$user/photoinbox/control"
 check "commands find it without being told where" ana-manager bash -c "$(declare -f as_ana); user=$user; as_ana photoinbox list | grep -q one.jpg"
 check "and may operate it" ana-manager as_ana photoinbox pause own
-as_ana install -m 0644 "$(photo 2)" /var/ana/inbox/two.jpg
+as_ana cp "$(photo 2)" /var/ana/inbox/two.jpg
 check "paused over a restart" ana-manager own restart photoinboxd
 refuse "nothing was taken" ana-manager in_library two.jpg
 check "resumed" ana-manager as_ana photoinbox resume own
