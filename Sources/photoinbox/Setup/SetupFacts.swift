@@ -130,8 +130,10 @@ extension SetupFacts {
         context = .ofProcess()
         self.unit = unit
         hasSetfacl = tool("setfacl") != nil
-        let now = Int64(time(nil))
-        date = String((LocalClock(at: now).rfc3339(now) ?? "\(now)").prefix(19)).replacing(":", with: "")
+        let now = Moment.now.wall
+        let text = LocalClock(at: now.seconds).rfc3339(now.seconds) ?? "\(now.seconds)"
+        // To the nanosecond, so that a second run within the same second has another name.
+        date = "\(text.prefix(19).replacing(":", with: "")).\(now.nanoseconds)"
         do throws(SystemCallError) { configuration = try CommandContact.content(of: answers.configuration) } catch {
             if error.code != .noSuchFileOrDirectory { unreadable = "\(error.code)" }
         }

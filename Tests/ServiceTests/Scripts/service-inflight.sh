@@ -18,10 +18,12 @@ pour() { # with a comment of its own each is another photo
 at_least() { [ "$(find /srv/photos/library -type f -name 'IMG_*.jpg' ! -name '.*' | wc -l)" -ge "$1" ]; }
 export -f at_least
 pour &
+killed=0
 for round in 1 2 3 4 5; do
     eventually "some are filed, and it is killed ($round)" photoinboxd at_least $((round * 10 - 9))
-    process=$(property photoinboxd MainPID)
-    [ "$process" = 0 ] || kill -KILL "$process" || true
+    until process=$(property photoinboxd MainPID) && [ "$process" != 0 ] && [ "$process" != "$killed" ]; do sleep 0.05; done
+    kill -KILL "$process"
+    killed=$process
 done
 wait %1
 eventually "all are filed" photoinboxd at_least $photos
