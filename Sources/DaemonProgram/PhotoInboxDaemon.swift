@@ -230,7 +230,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
         // A heap for each of libdispatch's threads, each with its own free ends, is a third of a busy daemon's memory.
         HeapMemory.keepSmall()
         let service = ServiceManager.takeFromEnvironment()
-        let options = daemonOptions()
+        var options = daemonOptions()
         if let runHookFor {
             Self.end(HookRunning.serve(runHookFor, options: options, service: service) { Self.printError($0) })
         }
@@ -242,6 +242,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
         }
         // What root leaves in the state directory, the service could not open.
         let checker = check || acceptLibrary ? serviceChecker(options) : nil
+        options.isOutsideUnit = checker != nil
         let loaded: (settings: Settings, warnings: [SettingsIssue])
         do throws(SettingsError) { loaded = try options.load() } catch {
             for issue in error.issues { Self.printError("\(issue)") }
@@ -267,8 +268,8 @@ package struct PhotoInboxDaemon: ParsableCommand {
         start(options, loaded.settings, service)
     }
 
-    /// The user as whom a service's configuration is checked, and its library accepted; nil for other configurations, and for the service itself. Root
-    /// has more permissions and becomes the service's user. Requires a single thread.
+    /// The user as whom a service's configuration is checked, and its library accepted; nil for other configurations, and
+    /// for the service itself. Root has more permissions, and becomes the service's user. Requires a single thread.
     private func serviceChecker(_ options: DaemonOptions) -> (name: String, remark: String)? {
         let (name, remark) = ("_photoinbox", "the user of the service")
         guard let file = options.effectiveFile, inbox.isEmpty,

@@ -14,6 +14,8 @@ package struct DaemonOptions: Sendable {
     package var values: [(flag: String, key: String, value: String)] = []
     /// `KEY=VALUE`, from `--set`.
     package var assignments: [String] = []
+    /// Whether they are checked for a unit that this process is not in.
+    package var isOutsideUnit = false
     /// Environment and directories of the process, read once.
     package let context: SettingsContext
 
@@ -37,7 +39,7 @@ package struct DaemonOptions: Sendable {
 
     /// Reads and checks everything, directories included. Throws every mistake at once; gives back the warnings.
     package func load() throws(SettingsError) -> (settings: Settings, warnings: [SettingsIssue]) {
-        try read().build(checkingAgainst: LocalFileSystem())
+        try read().build(checkingAgainst: LocalFileSystem(isOutsideUnit: isOutsideUnit))
     }
 
     /// Reads everything.

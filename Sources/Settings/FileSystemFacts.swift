@@ -12,6 +12,8 @@ package protocol FileSystemFacts {
     func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String?
     /// The name of this process's user, and whether it is a service's.
     var user: (name: String, isService: Bool) { get }
+    /// Whether this process checks for a unit that it is not in, which may be shown home directories that this one is not.
+    var isOutsideUnit: Bool { get }
     /// Whether a user of this name or number exists.
     func hasUser(_ name: String) -> Bool
     /// Whether a group of this name or number exists.
@@ -62,9 +64,12 @@ package struct DirectoryFacts: Hashable, Sendable {
 package struct LocalFileSystem: FileSystemFacts {
     /// The time limit for an inbox, in seconds.
     private let patience: Double
+    package let isOutsideUnit: Bool
 
     /// By default longer than a disk takes to spin up.
-    package init(patience: Double = 15) { self.patience = patience }
+    package init(patience: Double = 15, isOutsideUnit: Bool = false) {
+        (self.patience, self.isOutsideUnit) = (patience, isOutsideUnit)
+    }
 
     package func inbox(at path: BytePath) -> FileSystemEntry {
         runOnOwnThread(named: "check", patience: patience) { entry(at: path) }

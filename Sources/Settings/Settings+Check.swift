@@ -106,7 +106,10 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
             report(
                 "does not answer (\(reason)); it will be watched once it answers, other inboxes are watched now", key,
                 severity: .warning)
-        case .unknown(let reason): report("cannot be checked: \(reason)" + hint(of: path), key)
+        case .unknown(let reason):
+            report(
+                "cannot be checked: \(reason)" + hint(of: path), key,
+                severity: facts.isOutsideUnit && isHome(path) ? .warning : .error)
         case .fifo, .file, .other: report("this is not a directory", key)
         }
     }
@@ -117,10 +120,11 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         return user.isService ? "; sudo chown \(user.name): \(path)" : ""
     }
 
+    private func isHome(_ path: BytePath) -> Bool { path.isInside("/home") || path.isInside("/root") }
+
     /// The installed unit hides home directories, which a check from a shell sees.
     private func hint(of path: BytePath) -> String {
-        let isHome = path.isInside("/home") || path.isInside("/root")
-        return isHome ? "; for the installed service, see HOME DIRECTORIES in photoinboxd(8)" : ""
+        isHome(path) ? "; for the installed service, see HOME DIRECTORIES in photoinboxd(8)" : ""
     }
 
     /// Records the future place of a directory that is created later. Returns whether its nearest existing ancestor is

@@ -29,6 +29,7 @@ private struct FakeFileSystem: FileSystemFacts {
 
     func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String? { objections[path] }
     var user = (name: "ana", isService: false)
+    var isOutsideUnit = false
     func hasUser(_ name: String) -> Bool { name == "ana" }
     func hasGroup(_ name: String) -> Bool { name == "photos" }
     var mountLines = ["1 0 8:1 / / rw - ext4 /dev/a rw"]
@@ -126,6 +127,26 @@ struct CheckTests {
                 metrics.check(against: facts).map(\.description).last
                     == "/x.toml:13:12: warning: textfile = \"/m/p.prom\": \(words)")
         }
+    }
+
+    @Test("A home directory that this process may not enter is a warning if it checks for a unit that it is not in")
+    func hiddenHomes() throws {
+        let text = "library = \"/home/ana/library\"\n[inbox.in]\npath = \"/home/ana/in\"\nquiet = \"1s\""
+        let hidden = try settings(text, at: "/x.toml")
+        var facts = FakeFileSystem(
+            directories: Self.sound,
+            more: [
+                "/home/ana/library": .unknown("Permission denied"), "/home/ana/in": .unknown("Permission denied"),
+                "/srv/library": .unknown("Permission denied"),
+            ])
+        func severities(_ settings: Settings) -> [SettingsIssue.Severity] {
+            settings.check(against: facts).filter { $0.message.hasPrefix("cannot be checked") }.map(\.severity)
+        }
+        #expect(severities(hidden) == [.error, .error])
+        facts.isOutsideUnit = true
+        #expect(severities(hidden) == [.warning, .warning])
+        let elsewhere = try settings(text.replacing("/home/ana/library", with: "/srv/library"), at: "/x.toml")
+        #expect(severities(elsewhere) == [.error, .warning])
     }
 
     @Test("An inbox on a disk that does not answer is a warning, a library there an error")

@@ -168,12 +168,7 @@ struct SetupExecution {
         guard let done = try runTool(check), done.exit == .exited(status: ExitStatus.configuration.rawValue) else {
             return nil
         }
-        // The unit may be shown what is hidden from its user here; and the rest is no reason to refuse it.
-        let mistakes = done.output.split(separator: "\n").filter { line in
-            !line.contains(": warning: ") && !line.hasPrefix("checked as ")
-                && !(line.contains("cannot be checked: ") && line.contains("HOME DIRECTORIES in photoinboxd(8)"))
-        }
-        return mistakes.isEmpty ? nil : mistakes.map { printable(String($0)) }.joined(separator: "\n")
+        return done.output.split(separator: "\n").map { printable(String($0)) }.joined(separator: "\n")
     }
 
     private func run(_ words: [String]) throws {
