@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CSV
@@ -95,7 +96,7 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
     }
 
     @Test("Written records are read back unchanged", arguments: 0..<300) func roundTrip(_ seed: UInt64) {
-        var numbers = Numbers(state: seed)
+        var numbers = SeededGenerator(seed: seed)
         let alphabet = Array("ab,\"\n\r'=+-@\t ;é".utf8)
         let wanted = (0..<Int.random(in: 1...20, using: &numbers)).map { _ in
             (0..<Int.random(in: 2...5, using: &numbers)).map { _ in
@@ -128,19 +129,5 @@ private func records(_ text: String, separator: UInt8 = UInt8(ascii: ",")) -> [[
                 })
         }
         #expect(read == wanted)
-    }
-}
-
-/// Pseudo-random numbers by a seed: xorshift64*.
-private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    init(state: UInt64) { self.state = state &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-    mutating func next() -> UInt64 {
-        state ^= state >> 12
-        state ^= state << 25
-        state ^= state >> 27
-        return state &* 0x2545_F491_4F6C_DD1D
     }
 }

@@ -169,7 +169,7 @@ struct PlaceNamesTests {
 
     @Test("Bytes that are changed anywhere, or cut off, end in names, none, or one report")
     func mutants() throws {
-        var generator = SplitMix(state: 42)
+        var generator = SeededGenerator(seed: 42)
         let names = try Names()
         for round in 0..<400 {
             names.reports.withLock { $0 = [] }
@@ -189,17 +189,5 @@ struct PlaceNamesTests {
             }
             #expect(names.reports.withLock { $0.count } <= 1, "\(round)")
         }
-    }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,5 +1,6 @@
 import FileValues
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ControlProtocol
@@ -129,7 +130,7 @@ struct MessageTests {
 
     /// Damaged requests, and bytes at random: a value or a mistake, and nothing else, every time.
     @Test func fuzzed() throws {
-        var generator = Seeded(state: 2_026)
+        var generator = SeededGenerator(seed: 2_026)
         let samples = Self.commands.map { ControlRequest(id: 1, $0).json() }
         var understood = 0
         for round in 0..<40_000 {
@@ -164,18 +165,5 @@ struct MessageTests {
             let deep = String(repeating: pair.0, count: 10_000) + String(repeating: pair.1, count: 10_000)
             #expect(throws: RequestMistake.self) { try ControlRequest(json: Array(deep.utf8)) }
         }
-    }
-}
-
-/// The same numbers each time.
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }

@@ -34,7 +34,7 @@ struct HostilePictureTests {
     func mutantEndsAtMostItsDecoder(_ name: String) async throws {
         let whole = try DecoderFixture.read(DecoderFixture.path(name))
         let count = getenv("PHOTOINBOX_MUTANTS").flatMap { Int(String(cString: $0)) } ?? 60
-        var random = Seeded(state: name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
+        var random = SeededGenerator(seed: name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
         try await DecoderFixture.with(change: { $0.deadline = .seconds(20) }) { (fixture) async throws in
             let path = fixture.scratch.appending("mutant")
             for number in 0..<count {
@@ -99,7 +99,7 @@ struct HostilePictureTests {
     }
 }
 
-extension Seeded {
+extension SeededGenerator {
     /// Changes one byte or a run of bytes, but not the length.
     mutating func mutateInPlace(_ bytes: inout [UInt8]) {
         let place = Int(next() % UInt64(bytes.count))

@@ -145,7 +145,7 @@ struct RenditionTests {
         sheet.tiles[4].name = sheet.tiles[1].name
         let whole = sheet.encoded
         #expect(try SheetSource(encoded: whole) == sheet)
-        var random = Seeded(state: 5)
+        var random = SeededGenerator(seed: 5)
         for length in stride(from: 0, to: whole.count, by: 97) {
             #expect(throws: WireError.self) { try SheetSource(encoded: Array(whole.prefix(length))) }
         }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Decoding
@@ -51,7 +52,7 @@ struct WireTests {
 
     /// A message read from mutated bytes must be read as the same after it is written.
     @Test func mutantsAreMessagesOrErrors() throws {
-        var random = Seeded(state: 2_026)
+        var random = SeededGenerator(seed: 2_026)
         let seeds = [Self.request.encoded] + Self.messages.map(\.encoded)
         var (read, refused) = (0, 0)
         for _ in 0..<40_000 {
@@ -98,18 +99,7 @@ struct WireTests {
     }
 }
 
-/// A seeded generator, so that failures are reproducible (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededGenerator {
     /// Changes, removes or inserts a byte, or truncates.
     mutating func mutate(_ bytes: inout [UInt8]) {
         guard !bytes.isEmpty else {

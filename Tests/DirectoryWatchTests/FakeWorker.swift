@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import TestSupport
 
 @testable import DirectoryWatch
 @testable import WatchCore
@@ -42,7 +43,7 @@ struct FakeWorker {
     private var task: (epoch: UInt32, task: Task)?
     private(set) var results: [(epoch: UInt32, result: WorkResult)] = []
     /// Which lane goes on, and when a slice ends.
-    private var dice = SeededNumbers(state: 1)
+    private var dice = SeededGenerator(seed: 1)
 
     init(root: Int) {
         self.root = root

@@ -10,7 +10,7 @@ import Testing
 struct MemoryTests {
     @Test("A memory is read as it was written, with any bytes in names")
     func roundTrip() throws {
-        var random = Seeded(1)
+        var random = SeededGenerator(seed: 1)
         for size in [0, 1, 2, 17, 400] {
             let memory = sample(directories: size, files: size * 3, using: &random)
             let decoded = try WatchMemory(decoding: memory.encoded())
@@ -43,7 +43,7 @@ struct MemoryTests {
 
     @Test("Any shorter or longer file is an error")
     func cut() {
-        var random = Seeded(2)
+        var random = SeededGenerator(seed: 2)
         let bytes = sample(directories: 6, files: 20, using: &random).encoded()
         for length in bytes.indices {
             #expect(throws: WatchMemoryError.self) { try WatchMemory(decoding: Array(bytes[..<length])) }
@@ -57,7 +57,7 @@ struct MemoryTests {
 
     @Test("20,000 random changes are found by the checksum")
     func damage() {
-        var random = Seeded(3)
+        var random = SeededGenerator(seed: 3)
         let bytes = sample(directories: 10, files: 60, using: &random).encoded()
         for _ in 0..<20_000 {
             var damaged = bytes
@@ -69,7 +69,7 @@ struct MemoryTests {
 
     @Test("6,000 random changes with a corrected checksum are an error, or a memory that can be read")
     func forged() throws {
-        var random = Seeded(4)
+        var random = SeededGenerator(seed: 4)
         let bytes = sample(directories: 10, files: 60, using: &random).encoded()
         var accepted = 0
         for _ in 0..<6_000 {
@@ -172,7 +172,7 @@ struct MemoryTests {
 struct MemoryFileTests {
     @Test("It is written as a whole, for its owner alone, over an old one; read; removed")
     func file() throws {
-        var random = Seeded(5)
+        var random = SeededGenerator(seed: 5)
         let scratch = try ScratchDirectory()
         let file = WatchMemoryFile(scratch.bytePath.appending("known"))
         #expect(try file.read() == nil)
@@ -190,7 +190,7 @@ struct MemoryFileTests {
 
     @Test("Damaged files, links, directories and other kinds are errors, and can be overwritten")
     func hostile() throws {
-        var random = Seeded(6)
+        var random = SeededGenerator(seed: 6)
         let scratch = try ScratchDirectory()
         let file = WatchMemoryFile(scratch.bytePath.appending("known"))
         let memory = sample(directories: 3, files: 9, using: &random)
@@ -221,20 +221,6 @@ struct MemoryFileTests {
 
 // MARK: - Samples
 
-/// SplitMix64: the same numbers each time.
-private struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-}
-
 private func identity(_ inode: UInt64) -> RootIdentity {
     RootIdentity(fileSystem: FileSystem(type: 0x4D44, identifier: 1), inode: inode)
 }
@@ -247,7 +233,7 @@ private func entry(_ name: String, _ inode: UInt64) -> RootMemory.Entry {
             changed: FileTime(seconds: 1, nanoseconds: 2)))
 }
 
-private func sample(directories: Int, files: Int, using random: inout Seeded) -> WatchMemory {
+private func sample(directories: Int, files: Int, using random: inout SeededGenerator) -> WatchMemory {
     func name(_ number: Int) -> BytePath {
         let bytes = (0..<Int.random(in: 1...40, using: &random)).map { _ in
             let byte = UInt8.random(in: 1...255, using: &random)
@@ -298,7 +284,7 @@ private func files(of memory: WatchMemory, _ root: String) -> [BytePath: FileIde
 }
 
 /// Flips, sets, removes, doubles or cuts at a random place from `start` on.
-private func mutate(_ bytes: inout [UInt8], from start: Int = 0, using random: inout Seeded) {
+private func mutate(_ bytes: inout [UInt8], from start: Int = 0, using random: inout SeededGenerator) {
     guard bytes.count > start + 1 else { return }
     let place = Int.random(in: start..<bytes.count, using: &random)
     switch Int.random(in: 0..<6, using: &random) {

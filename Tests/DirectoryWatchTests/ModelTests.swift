@@ -260,18 +260,6 @@ struct Model {
     }
 }
 
-/// SplitMix64: the same numbers from the same seed.
-struct SeededNumbers: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
 @Suite("After any sequence of operations the notices agree with the directory", .tags(.heavy))
 struct ModelTests {
     /// More with `PHOTOINBOX_SEEDS`.
@@ -279,7 +267,7 @@ struct ModelTests {
 
     @Test("Random operations of programs, kernel, workers and clock", arguments: 0..<Self.seeds)
     func sequence(seed: Int) {
-        var numbers = SeededNumbers(state: UInt64(seed))
+        var numbers = SeededGenerator(seed: UInt64(seed))
         let steps = (0..<Int.random(in: 20...250, using: &numbers)).map { _ in
             ModelStep(
                 kind: ModelStep.Kind.allCases.randomElement(using: &numbers) ?? .create,

@@ -22,7 +22,7 @@ private struct RestartModel {
     var rule: IdentityRule { IdentityRule(fileSystem) }
 
     /// Acknowledges a share of the reported files.
-    mutating func acknowledge(_ share: Double, using numbers: inout SeededNumbers) {
+    mutating func acknowledge(_ share: Double, using numbers: inout SeededGenerator) {
         for (place, entry) in model.receiver.entries.sorted(by: { $0.key.path < $1.key.path }) {
             guard Double.random(in: 0..<1, using: &numbers) < share else { continue }
             let root = model.core.state.tree.roots.firstIndex { $0.id == place.root } ?? 0
@@ -124,7 +124,7 @@ extension FakeKernel {
 
 @Suite("After a restart only changes since the last watch are reported", .tags(.heavy))
 struct RestartModelTests {
-    private static func steps(_ count: ClosedRange<Int>, using numbers: inout SeededNumbers) -> [ModelStep] {
+    private static func steps(_ count: ClosedRange<Int>, using numbers: inout SeededGenerator) -> [ModelStep] {
         (0..<Int.random(in: count, using: &numbers)).map { _ in
             ModelStep(
                 kind: ModelStep.Kind.allCases.randomElement(using: &numbers) ?? .create,
@@ -139,7 +139,7 @@ struct RestartModelTests {
         "Random sequences with restarts, crashes, old memories and partial acknowledgement: the notices agree with the directory",
         arguments: 0..<ModelTests.seeds)
     func sequence(seed: Int) throws {
-        var numbers = SeededNumbers(state: UInt64(seed) + 1 << 32)
+        var numbers = SeededGenerator(seed: UInt64(seed) + 1 << 32)
         var run = RestartModel(seed.isMultiple(of: 4) ? Self.vfat : Self.ext4)
         for _ in 0..<4 {
             for step in Self.steps(5...80, using: &numbers) { run.model.perform(step) }
@@ -157,7 +157,7 @@ struct RestartModelTests {
 
     @Test("With all files acknowledged and no changes, a restart reports nothing", arguments: 0..<ModelTests.seeds)
     func silence(seed: Int) throws {
-        var numbers = SeededNumbers(state: UInt64(seed) + 1 << 33)
+        var numbers = SeededGenerator(seed: UInt64(seed) + 1 << 33)
         var run = RestartModel(seed.isMultiple(of: 2) ? Self.vfat : Self.ext4)
         for step in Self.steps(5...150, using: &numbers) { run.model.perform(step) }
         for _ in 0..<3 {

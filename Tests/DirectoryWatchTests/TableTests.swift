@@ -1,4 +1,5 @@
 import FileValues
+import TestSupport
 import Testing
 
 @testable import DirectoryWatch
@@ -8,7 +9,7 @@ import Testing
 struct TableTests {
     @Test("100,000 random operations on an index agree with a dictionary", arguments: [1, 2, 3] as [UInt64])
     func index(seed: UInt64) {
-        var random = SeededNumbers(state: seed)
+        var random = SeededGenerator(seed: seed)
         var index = EntryIndex()
         var keys: [Int32: UInt64] = [:]
         var places: [UInt64: Int32] = [:]

@@ -1,6 +1,7 @@
 import FileValues
 import Filing
 import LinuxKernel
+import TestSupport
 import Testing
 
 @testable import Ingest
@@ -200,7 +201,7 @@ struct ArrivalTableTests {
 
     @Test("After any sequence of events the counts balance", arguments: 0..<64)
     func balance(seed: UInt64) {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var table = ArrivalTable()
         var working: Set<ArrivalKey> = []
         var now = moment(0)
@@ -231,18 +232,5 @@ struct ArrivalTableTests {
         table.leaveWaiting()
         #expect(table.counts(of: "a").balances && table.counts(of: "b").balances)
         #expect(table.arrivals.count == working.count)
-    }
-}
-
-/// A seeded generator, so that a failure can be had again.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

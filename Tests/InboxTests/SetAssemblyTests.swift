@@ -1,6 +1,7 @@
 import FileValues
 import LinuxKernel
 import PhotoModel
+import TestSupport
 import Testing
 
 @testable import Ingest
@@ -197,7 +198,7 @@ struct GatheringTests {
 
     private static let names = ["a.JPG", "a.NEF", "a.xmp", "b.HEIC", "b.MOV", "c.MOV", "c.jpg", "d.png", "d.jpg.json"]
 
-    private static func verdict(_ key: ArrivalKey, _ generator: inout SplitMix) -> ArrivalTable.Verdict {
+    private static func verdict(_ key: ArrivalKey, _ generator: inout SeededGenerator) -> ArrivalTable.Verdict {
         switch Int.random(in: 0...9, using: &generator) {
         case 0: return .ended(.duplicate)
         case 1: return .defer(reason: "r")
@@ -216,7 +217,7 @@ struct GatheringTests {
 
     @Test("Any sequence of events: the counts balance, and all come to an end", arguments: 0..<64)
     func model(seed: UInt64) {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var table = ArrivalTable()
         var working: Set<ArrivalKey> = []
         var now = moment(0)

@@ -1,6 +1,7 @@
 import FileValues
 import Glibc
 import PhotoModel
+import TestSupport
 import Testing
 
 @Suite("The reader with hostile files")
@@ -14,12 +15,14 @@ struct HostileTests {
         #expect(report.dates.count <= 64)
     }
 
-    @Test("Seeded mutations of every fixture neither trap nor cause unlimited reading", arguments: Fixtures.names)
+    @Test(
+        "Seeded mutations of every fixture neither trap nor cause unlimited reading", arguments: Fixtures.names
+    )
     func mutations(name: String) throws {
         let whole = try Fixtures.bytes(name)
         let rounds = whole.count > 20_000 ? 20 : 150
         for seed in 0..<UInt64(rounds) {
-            var generator = SeededGenerator(state: seed)
+            var generator = SeededGenerator(seed: seed)
             var bytes = whole
             for _ in 0..<Int.random(in: 1...8, using: &generator) {
                 // Structure is at the front and the back; the middle is pixels.
@@ -81,7 +84,7 @@ struct HostileTests {
             "<", "</", "/>", "'", "&#x", ";", "<![CDATA[", "]]>", "<!--", "rdf:li", "{", "[", "\\u", "\u{0}", "1e9",
         ]
         for seed in 0..<UInt64(count / Self.blocks.count) {
-            var generator = SeededGenerator(state: seed &* 31 &+ UInt64(block))
+            var generator = SeededGenerator(seed: seed &* 31 &+ UInt64(block))
             var bytes = Self.blocks[block]
             for _ in 0..<Int.random(in: 1...8, using: &generator) {
                 let place = Int.random(in: 0...bytes.count, using: &generator)
@@ -130,7 +133,7 @@ struct HostileTests {
     @Test("Random bytes after valid signatures are read")
     func noise() throws {
         for seed in 0..<UInt64(300) {
-            var generator = SeededGenerator(state: seed &+ 1_000_000)
+            var generator = SeededGenerator(seed: seed &+ 1_000_000)
             let starts: [[UInt8]] = [
                 [0xFF, 0xD8, 0xFF], [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0], Array("GIF89a".utf8),
                 [0, 0, 0, 16] + Array("ftypheic".utf8) + [0, 0, 0, 0], [],

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import PhotoModel
@@ -15,7 +16,7 @@ struct MarkerSearchTests {
     @Test("The search agrees with one byte by byte, from every start")
     func agrees() {
         for seed in 0..<UInt64(400) {
-            var generator = SeededGenerator(state: seed)
+            var generator = SeededGenerator(seed: seed)
             // Few values, so that stuffed bytes, fill, restarts and markers are all frequent; more 0x55 as seeds grow.
             let values: [UInt8] =
                 [0xFF, 0, 0xD0, 0xD7, 0xD8, 0xD9, 1, 0xFE] + Array(repeating: 0x55, count: Int(seed / 2))

@@ -1,5 +1,6 @@
 import FileValues
 import PhotoModel
+import TestSupport
 import Testing
 
 @Suite("Library paths")
@@ -40,7 +41,7 @@ struct LayoutTests {
 
     @Test("Any bytes become one safe component, and numbers distinguish them")
     func anyBytes() {
-        var generator = SeededGenerator(state: 7)
+        var generator = SeededGenerator(seed: 7)
         for _ in 0..<2_000 {
             let bytes = (0..<Int.random(in: 0...300, using: &generator)).map { _ in
                 UInt8.random(in: 1...255, using: &generator)

@@ -1,5 +1,6 @@
 import FileValues
 import PhotoModel
+import TestSupport
 import Testing
 
 /// Small files of the formats without a fixture, each as its specification has it.
@@ -454,7 +455,7 @@ struct OtherFormatsTests {
     func mutations(index: Int) throws {
         let whole = Self.samples[index].bytes
         for seed in 0..<UInt64(300) {
-            var generator = SeededGenerator(state: seed &* 17 &+ UInt64(index))
+            var generator = SeededGenerator(seed: seed &* 17 &+ UInt64(index))
             var bytes = whole
             for _ in 0..<Int.random(in: 1...6, using: &generator) {
                 let place = Int.random(in: 0..<bytes.count, using: &generator)

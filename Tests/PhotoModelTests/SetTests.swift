@@ -1,5 +1,6 @@
 import FileValues
 import PhotoModel
+import TestSupport
 import Testing
 
 @Suite("Sets by name")
@@ -153,7 +154,7 @@ struct SetNamingTests {
 
     @Test("Any names give one safe component")
     func anyBytes() {
-        var generator = SeededGenerator(state: 11)
+        var generator = SeededGenerator(seed: 11)
         for _ in 0..<500 {
             let bytes = (0..<Int.random(in: 1...255, using: &generator)).map { _ in
                 UInt8.random(in: 1...255, using: &generator)

@@ -1,4 +1,5 @@
 import PhotoModel
+import TestSupport
 import Testing
 
 /// One directory of a TIFF structure of a test, little-endian.
@@ -20,7 +21,7 @@ private func little(_ number: UInt32, _ width: Int) -> [UInt8] {
 private func big(_ number: UInt32, _ width: Int = 4) -> [UInt8] { little(number, width).reversed() }
 
 func someBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     return (0..<count).map { _ in UInt8.random(in: 1...254, using: &generator) }
 }
 

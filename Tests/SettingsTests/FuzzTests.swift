@@ -1,5 +1,6 @@
 import FileValues
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Settings

@@ -2,6 +2,7 @@ import Dispatch
 import FileValues
 import Glibc
 import LinuxKernel
+import TestSupport
 
 /// Steps that change one file or one directory.
 extension RealModel {
@@ -149,7 +150,7 @@ extension RealModel {
         RealTree.makeDirectory(top)
         guard RealTree.status(of: top)?.kind == .directory else { return }
         let _: [Int] = inThreads(3) { thread in
-            var numbers = SeededNumbers(state: UInt64(step.a * 16 + thread))
+            var numbers = SeededGenerator(seed: UInt64(step.a * 16 + thread))
             func any() -> BytePath {
                 let names: [BytePath] = ["u", "v", "w"]
                 let depth = Int.random(in: 1...3, using: &numbers)

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// One operation of programs in real directories, or on the watch over them; the numbers select what to do
 /// it to, whatever is there, so that a sequence stays meaningful when parts of it are left out.
 struct RealStep: Hashable, Sendable, CustomStringConvertible {
@@ -44,8 +46,8 @@ struct RealStep: Hashable, Sendable, CustomStringConvertible {
 
     /// The sequence of a seed. Every eighth of them overflows the kernel's queue, once: that takes 8,200 renames.
     static func sequence(seed: Int, limitsWatches: Bool = false) -> [RealStep] {
-        var numbers = SeededNumbers(state: UInt64(truncatingIfNeeded: seed))
-        func number(_ numbers: inout SeededNumbers) -> Int { Int.random(in: 0..<10_000, using: &numbers) }
+        var numbers = SeededGenerator(seed: UInt64(truncatingIfNeeded: seed))
+        func number(_ numbers: inout SeededGenerator) -> Int { Int.random(in: 0..<10_000, using: &numbers) }
         var steps = (0..<Int.random(in: 10...70, using: &numbers)).map { _ in
             RealStep(lots.randomElement(using: &numbers) ?? .create, number(&numbers), number(&numbers))
         }
