@@ -1,146 +1,16 @@
 import CommandSupport
-import ControlProtocol
 import FileValues
 import Foundation
 import Glibc
 import LinuxKernel
-import Reporting
 import Settings
 import TestSupport
 import Testing
 
 @testable import photoinbox
 
-/// A machine of values, on which plans are carried out.
-private struct Machine {
-    var places: [BytePath: SetupPlace] = [:]
-    var files: [BytePath: [UInt8]] = [:]
-    var accounts: [String: Account] = [:]
-    var groups: [String: UInt32] = ["_photoinbox": 990, "ana": 1000]
-    var unit: SetupUnit?
-    var links: [BytePath: BytePath] = [:]
-    /// When the drop-in of the daemon was changed.
-    var modified: Int64?
-    var hasSetfacl = true
-    /// The configuration that the daemon runs with.
-    var running: [UInt8]?
-
-    init() {
-        for path in ["/", "/srv", "/data", "/etc", "/etc/photoinbox", "/etc/systemd", "/etc/systemd/system", "/home"] {
-            places[BytePath(path)] = SetupPlace()
-        }
-        accounts["_photoinbox"] = Account(name: "_photoinbox", user: 990, groups: [990])
-        accounts["ana"] = Account(name: "ana", user: 1000, groups: [1000], home: "/home/ana")
-        accounts["root"] = Account(name: "root", user: 0, groups: [0], home: "/root")
-        places["/home/ana"] = place("ana", "ana", 0o700)
-        unit = SetupUnit()
-        unit?.writable = ["/srv"]
-        unit?.hidesHomes = true
-    }
-
-    func place(_ owner: String, _ group: String, _ mode: UInt32) -> SetupPlace {
-        SetupPlace(
-            owner: owner, group: group, user: accounts[owner]?.user ?? 0, groupNumber: groups[group] ?? 0, mode: mode)
-    }
-
-    func facts(_ context: SettingsContext) -> SetupFacts {
-        SetupFacts(
-            service: "_photoinbox", serviceGroup: "_photoinbox", configuration: files[Self.configuration],
-            unreadable: places[Self.configuration].map { _ in "Permission denied" }, context: context,
-            hasSetfacl: hasSetfacl, date: "DATE", unit: unit,
-            running: { _ in
-                // Asking would start it through its socket.
-                #expect(unit?.isActive != false)
-                guard let running else { return nil }
-                var builder = SettingsBuilder(context: context)
-                builder.addFile(running, path: Self.configuration)
-                let settings = try? builder.build()
-                return (settings?.library?.path ?? "", settings?.inboxes.map(\.path) ?? [])
-            }, account: { accounts[$0] }, groupNumber: { groups[$0] }, place: { places[$0] },
-            resolve: { links[$0] ?? $0 }, content: { files[$0] }, modified: { _ in modified })
-    }
-
-    static let configuration: BytePath = "/etc/photoinbox/photoinbox.toml"
-
-    mutating func carryOut(_ plan: SetupPlan) {
-        for step in plan.steps {
-            switch step.act {
-            case .directory(let path, let was, let owner, let group, let mode):
-                #expect(places[path] == was && places[path.parent] != nil, "\(path)")
-                places[path] = place(
-                    owner ?? was?.owner ?? "root", group ?? was?.group ?? "root", mode ?? was?.mode ?? 0o755)
-            case .newFiles(let path, _, let list): places[path]?.newFiles = list
-            case .file(let path, let was, let bytes, _):
-                #expect(files[path] == was && places[path.parent] != nil, "\(path)")
-                files[path] = bytes
-            case .run(let words): run(words)
-            case .reload: running = files[Self.configuration]
-            case .byHand, nil: break
-            }
-        }
-    }
-
-    private mutating func run(_ words: [String]) {
-        switch words[0] {
-        case "systemd-sysusers":
-            accounts["_photoinbox"] = Account(name: "_photoinbox", user: 990, groups: [990])
-            groups["_photoinbox"] = 990
-        case "groupadd": groups[words[2]] = 2000
-        case "usermod":
-            let (old, number) = (accounts[words[3]], groups[words[2]])
-            accounts[words[3]] = old.map {
-                Account(name: $0.name, user: $0.user, groups: $0.groups + (number.map { [$0] } ?? []), home: $0.home)
-            }
-        default: systemctl(words)
-        }
-    }
-
-    private mutating func systemctl(_ words: [String]) {
-        #expect(words[0] == "systemctl")
-        switch words[1] {
-        case "enable": unit?.isEnabled = true
-        case "daemon-reload":
-            // As systemd reads a drop-in.
-            let text = String(
-                decoding: files["/etc/systemd/system/photoinboxd.service.d/photoinboxd-setup.conf"] ?? [], as: UTF8.self
-            )
-            for line in text.split(separator: "\n") {
-                if line.hasPrefix("ReadWritePaths=-") { unit?.writable.append(BytePath(String(line.dropFirst(16)))) }
-                if line.hasPrefix("BindPaths=-") { unit?.bound.append(BytePath(String(line.dropFirst(11)))) }
-            }
-        default:
-            #expect(["start", "restart"].contains(words[1]), "\(words)")
-            unit?.isActive = true
-            running = files[Self.configuration]
-        }
-    }
-}
-
-@Suite(.timeLimit(.minutes(10))) struct SetupTests {
-    private let context = SettingsContext(workingDirectory: "/")
-
-    private func answers(
-        _ droppers: Droppers = .local, inbox: BytePath = "/srv/photos/inbox", library: BytePath = "/srv/photos/library",
-        user: String = "ana", group: String? = "_photoinbox"
-    ) -> SetupAnswers {
-        SetupAnswers(
-            droppers: droppers, inbox: inbox, inboxName: "inbox", library: library, user: user, group: group,
-            configuration: Machine.configuration)
-    }
-
-    private func plan(_ answers: SetupAnswers, _ machine: Machine) throws -> SetupPlan {
-        try SetupPlan(answers, machine.facts(context))
-    }
-
-    /// What a failed plan says.
-    private func failure(_ answers: SetupAnswers, _ machine: Machine) -> (status: Int32, text: String)? {
-        do { _ = try plan(answers, machine) } catch let error as CommandFailure {
-            return (error.status.rawValue, error.text)
-        } catch {}
-        return nil
-    }
-
-    private static let beginnings: [(String, @Sendable (inout Machine) -> Void)] = [
+@Suite("What setup plans", .timeLimit(.minutes(10))) struct SetupTests: SetupSuite {
+    private static let beginnings: [(String, @Sendable (inout SetupMachine) -> Void)] = [
         ("a fresh machine", { _ in }),
         (
             "no user of the service",
@@ -153,7 +23,7 @@ private struct Machine {
             "an idle service",
             {
                 $0.unit?.isActive = true; $0.running = [];
-                $0.files[Machine.configuration] = Array(Settings.defaultFileText().utf8)
+                $0.files[SetupMachine.configuration] = Array(Settings.defaultFileText().utf8)
             }
         ),
         (
@@ -174,7 +44,7 @@ private struct Machine {
         (
             "another inbox and library",
             {
-                $0.files[Machine.configuration] = Array(
+                $0.files[SetupMachine.configuration] = Array(
                     "# Mine.\n[inbox.card]\npath = \"/srv/card\"\nlibrary = \"/srv/photos/library\"".utf8)
             }
         ),
@@ -193,7 +63,7 @@ private struct Machine {
             if Self.beginnings[beginning].0 == "another inbox and library", library != "/srv/photos/library" {
                 continue
             }
-            var machine = Machine()
+            var machine = SetupMachine()
             Self.beginnings[beginning].1(&machine)
             let answers = answers(droppers, inbox: inbox, library: library, group: group)
             let first = try plan(answers, machine)
@@ -216,7 +86,7 @@ private struct Machine {
     @Test("Every step that changes something says what a person could type, and how to reverse it")
     func script() throws {
         let plan = try plan(
-            answers(inbox: "/data/photos/inbox", library: "/data/photos/library", group: "photos"), Machine())
+            answers(inbox: "/data/photos/inbox", library: "/data/photos/library", group: "photos"), SetupMachine())
         #expect(
             plan.steps.flatMap(\.commands) == [
                 "groupadd --system photos", "usermod -aG photos ana", "usermod -aG photos _photoinbox",
@@ -249,7 +119,7 @@ private struct Machine {
     @Test("Places in a home directory are shown to the service, and nothing else there")
     func home() throws {
         let plan = try plan(
-            answers(.me, inbox: "/home/ana/Pictures/inbox", library: "/home/ana/Pictures/library"), Machine())
+            answers(.me, inbox: "/home/ana/Pictures/inbox", library: "/home/ana/Pictures/library"), SetupMachine())
         let text = plan.steps.flatMap(\.commands)
         for (line, count) in [
             ("ProtectHome=tmpfs", 2), ("BindPaths=-/home/ana/Pictures", 1), ("ReadWritePaths=-/home/ana/Pictures", 1),
@@ -283,13 +153,13 @@ private struct Machine {
             "/tmp/a/b", "/var/tmp/a", "/dev/shm/a", "/proc/a/b", "/sys/a/b", "/run/a/b/c", "/etc/a/b/c",
         ] {
             #expect(path.isOfSystem, "\(path)")
-            #expect(failure(answers(inbox: path), Machine())?.status == 64, "\(path)")
+            #expect(failure(answers(inbox: path), SetupMachine())?.status == 64, "\(path)")
         }
     }
 
     @Test("A second inbox elsewhere keeps what an earlier drop-in allows")
     func secondInbox() throws {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.carryOut(try plan(answers(inbox: "/data/in"), machine))
         var second = answers(inbox: "/mnt/in")
         second.inboxName = "second"
@@ -298,7 +168,7 @@ private struct Machine {
         let text = machine.files["/etc/systemd/system/photoinboxd.service.d/photoinboxd-setup.conf"] ?? []
         #expect(String(decoding: text, as: UTF8.self).hasSuffix("ReadWritePaths=-/data/in\nReadWritePaths=-/mnt/in\n"))
         // What somebody allowed by hand needs no drop-in of ours.
-        var other = Machine()
+        var other = SetupMachine()
         other.unit?.writable.append("/data")
         let byHand = try plan(answers(inbox: "/data/in"), other)
         #expect(!byHand.steps.contains { $0.subject.hasSuffix(".conf") })
@@ -306,7 +176,7 @@ private struct Machine {
 
     @Test("A missing permission is reported with the user, the mode and the command that gives it")
     func permissions() {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.places["/data/private"] = machine.place("root", "root", 0o750)
         let wanted = answers(inbox: "/data/private/inbox")
         #expect(failure(wanted, machine)?.status == 77)
@@ -337,7 +207,7 @@ private struct Machine {
 
     @Test("No advice gives away what is the system's, or another person's")
     func advisedOwners() {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.accounts["bob"] = Account(name: "bob", user: 1001, groups: [1001], home: "/data/bob")
         let system = "It is the system's: use sudo photoinbox setup, or name another."
         let own = answers(.me, group: nil)
@@ -354,7 +224,7 @@ private struct Machine {
         machine.places["/etc/a"] = SetupPlace()
         #expect(failure(answers(.me, inbox: "/etc/a/in", group: nil), machine)?.text.hasSuffix(system) == true)
         // It would be overwritten.
-        machine.places[Machine.configuration] = SetupPlace(isDirectory: false, mode: 0o600)
+        machine.places[SetupMachine.configuration] = SetupPlace(isDirectory: false, mode: 0o600)
         #expect(
             failure(own, machine)?.text
                 == "ana cannot read /etc/photoinbox/photoinbox.toml (root:root 0600): Permission denied. " + system)
@@ -365,10 +235,11 @@ private struct Machine {
 
     @Test("Directories of others, and those with files, are not taken over")
     func others() throws {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.accounts["bob"] = Account(name: "bob", user: 1001, groups: [1001], home: "/data/bob")
         machine.places["/srv/photos"] = SetupPlace()
-        func found(_ owner: String, _ mode: UInt32, _ entries: Int?, _ path: BytePath = "/srv/photos/inbox") -> Machine
+        func found(_ owner: String, _ mode: UInt32, _ entries: Int?, _ path: BytePath = "/srv/photos/inbox")
+            -> SetupMachine
         {
             var other = machine
             other.places[path] = machine.place(owner, owner == "bob" ? "ana" : owner, mode)
@@ -429,7 +300,7 @@ private struct Machine {
 
     @Test("A directory beside the library that the service may not write to is really repaired")
     func asides() throws {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.carryOut(try plan(answers(), machine))
         machine.places["/srv/photos/quarantine"] = machine.place("root", "root", 0o755)
         let second = try plan(answers(), machine)
@@ -453,7 +324,7 @@ private struct Machine {
         #expect(SetupPlan.knownGroup(staff, isConfigured: true, service) == nil)
         #expect(SetupPlan.knownGroup(place, isConfigured: true, nil) == nil)
         #expect(SetupPlan.knownGroup(nil, isConfigured: true, service) == nil)
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.groups["root"] = 0
         for group in ["root", "12345", "a b"] {
             #expect(failure(answers(group: group), machine)?.status == 64, "\(group)")
@@ -473,7 +344,7 @@ private struct Machine {
 
     @Test("The directory of another group stays with it unless that group is named, and a used inbox keeps its owner")
     func teams() throws {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.groups["family"] = 3000
         machine.places["/srv/photos"] = SetupPlace()
         for (owner, group) in [("ana", "family"), ("root", "family"), ("_photoinbox", "family")] {
@@ -495,21 +366,11 @@ private struct Machine {
         named.isGroupChosen = true
         #expect(failure(named, machine) == nil)
         // A unit with another user and group.
-        machine = Machine()
+        machine = SetupMachine()
         machine.carryOut(try plan(answers(), machine))
         #expect(failure(answers(.me), machine) == nil)
         machine.carryOut(try plan(answers(.me), machine))
         #expect(machine.places["/srv/photos/inbox"]?.owner == "_photoinbox")
-    }
-
-    /// u::rwx,u:USER:rwx,g::r-x,m::MASK,o::r-x
-    private static func list(user: UInt32, mask: UInt8) -> [UInt8] {
-        let none: [UInt8] = [255, 255, 255, 255]
-        let number = (0..<4).map { UInt8(truncatingIfNeeded: user >> (8 * $0)) }
-        let entries: [(UInt8, UInt8, [UInt8])] = [
-            (1, 7, none), (2, 7, number), (4, 5, none), (16, mask, none), (32, 5, none),
-        ]
-        return entries.reduce([2, 0, 0, 0]) { $0 + [$1.0, 0, $1.1, 0] + $1.2 }
     }
 
     @Test("Access lists that are there keep their entries, and let nobody else do more")
@@ -520,7 +381,7 @@ private struct Machine {
         #expect(open.text == "u::rwx,u:1001:r-x,g::rwx,m::rwx,o::r-x" && open.isOpenToGroup)
         let bob = Account(name: "bob", user: 1001, groups: [1001])
         #expect(!open.grants(2, to: bob, owner: 1, group: 1) && open.grants(5, to: bob, owner: 1, group: 1))
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.places["/srv/photos"] = SetupPlace()
         machine.places["/srv/photos/inbox"] = machine.place("_photoinbox", "_photoinbox", 0o2770)
         let made = try plan(answers(), machine).steps.first { $0.subject == "new files in /srv/photos/inbox" }
@@ -548,7 +409,7 @@ private struct Machine {
 
     @Test("A drop-in shows no home directories where somebody has decided that, and needs no disk")
     func dropIns() throws {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.unit?.hidesHomes = false
         machine.places["/home/ana"] = machine.place("ana", "ana", 0o755)
         let commands = try plan(
@@ -574,7 +435,7 @@ private struct Machine {
 
     @Test("A service that was started before its group or its drop-in is restarted by a later run, too")
     func outdated() throws {
-        var machine = Machine()
+        var machine = SetupMachine()
         let answers = answers(inbox: "/data/photos/inbox", library: "/data/photos/library", group: "photos")
         machine.carryOut(try plan(answers, machine))
         machine.unit?.groups = [990, 2000]
@@ -594,7 +455,7 @@ private struct Machine {
 
     @Test("Files that are in a new inbox are counted, since they are moved")
     func arrivals() throws {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.places["/srv/photos"] = SetupPlace()
         machine.places["/srv/photos/inbox"] = machine.place("_photoinbox", "_photoinbox", 0o2775)
         machine.places["/srv/photos/inbox"]?.entries = 12
@@ -610,21 +471,21 @@ private struct Machine {
 
     @Test("Paths of the configuration may be links, and are the same as what they lead to")
     func links() throws {
-        var machine = Machine()
+        var machine = SetupMachine()
         machine.carryOut(try plan(answers(), machine))
         for name: BytePath in ["inbox", "library", "quarantine", "duplicates", "returned", "trash"] {
             machine.links[BytePath("/photos").appending(name)] = BytePath("/srv/photos").appending(name)
         }
         #expect(try plan(answers(inbox: "/photos/inbox", library: "/photos/library"), machine).isRight)
-        let text = String(decoding: machine.files[Machine.configuration] ?? [], as: UTF8.self)
-        machine.files[Machine.configuration] = Array(text.replacing("/srv/photos/", with: "/photos/").utf8)
-        machine.running = machine.files[Machine.configuration]
+        let text = String(decoding: machine.files[SetupMachine.configuration] ?? [], as: UTF8.self)
+        machine.files[SetupMachine.configuration] = Array(text.replacing("/srv/photos/", with: "/photos/").utf8)
+        machine.running = machine.files[SetupMachine.configuration]
         #expect(try plan(answers(), machine).isRight)
     }
 
     @Test("What is somebody else's decision is refused")
     func refusals() {
-        var machine = Machine()
+        var machine = SetupMachine()
         #expect(failure(answers(inbox: "/srv"), machine)?.text == "/srv has other uses. Name a directory of its own.")
         #expect(failure(answers(inbox: "/home/ana"), machine)?.status == 64)
         #expect(
@@ -633,7 +494,7 @@ private struct Machine {
         #expect(failure(answers(inbox: "/srv/photos/library/in"), machine)?.status == 64)
         machine.places["/srv/photos"] = SetupPlace(isDirectory: false)
         #expect(failure(answers(), machine)?.text.hasPrefix("/srv/photos is not a directory.") == true)
-        machine = Machine()
+        machine = SetupMachine()
         for (text, status, words) in [
             ("library = \"/srv/other\"", 78, "the library is /srv/other already (/etc/photoinbox/photoinbox.toml:1)"),
             ("library = \"/srv/l\"\n[inbox.inbox]\npath = \"/srv/a\"", 78, "the library is /srv/l already"),
@@ -643,12 +504,12 @@ private struct Machine {
             ),
             ("libary = 1", 78, "photoinbox.toml:1:1"), ("\u{0}", 78, "NUL"),
         ] as [(String, Int32, String)] {
-            machine.files[Machine.configuration] = Array(text.utf8)
+            machine.files[SetupMachine.configuration] = Array(text.utf8)
             let found = failure(answers(), machine)
             #expect(
                 found?.status == status && found?.text.contains(words) == true, "\(text): \(String(describing: found))")
         }
-        machine.files[Machine.configuration] = Array(
+        machine.files[SetupMachine.configuration] = Array(
             "library = \"/srv/photos/library\"\n[inbox.phones]\npath = \"/srv/photos/inbox\"".utf8)
         #expect(failure(answers(.syncthing), machine)?.text.contains("Add mode = \"copy\" to [inbox.phones]") == true)
     }
@@ -675,7 +536,7 @@ private struct Machine {
             let file = scratch.appending("photoinbox.toml")
             try Data(old.utf8).write(to: URL(filePath: file))
             let made = try SetupConfiguration(answers, old: Array(old.utf8), context) {
-                $0 == Machine.configuration ? BytePath(file) : $0
+                $0 == SetupMachine.configuration ? BytePath(file) : $0
             }
             #expect(String(decoding: made.text ?? [], as: UTF8.self) == new)
             // The commands do the same.
@@ -692,289 +553,5 @@ private struct Machine {
         let standard = Array(Settings.defaultFileText().utf8)
         let made = try SetupConfiguration(answers(.syncthing), old: standard, context)
         #expect(made.settings.library?.path == "/srv/photos/library" && made.settings.inboxes.first?.mode == .copy)
-    }
-
-    @Test("The properties that systemctl shows are read")
-    func unit() throws {
-        let shown = """
-            LoadState=loaded
-            ActiveState=active
-            UnitFileState=enabled
-            User=_photoinbox
-            ReadWritePaths=-/srv /data/photos
-            ProtectHome=tmpfs
-            BindPaths=/home/ana/Pictures:/home/ana/Pictures:rbind /data/x:/home/ana/x:rbind
-            NeedDaemonReload=no
-            """
-        let unit = try #require(SetupUnit().reading(shown))
-        #expect(unit.isActive && unit.isEnabled && unit.isLoaded && unit.user == "_photoinbox" && unit.hidesHomes)
-        #expect(unit.reaches("/srv/x") && unit.reaches("/data/photos") && !unit.reaches("/data"))
-        #expect(!unit.reaches("/home/ana/Pictures/x"))
-        #expect(unit.bound == ["/home/ana/Pictures"])
-        #expect(SetupUnit().reading("LoadState=masked")?.isMasked == true)
-        #expect(SetupUnit().reading(shown.replacing("LoadState=loaded", with: "LoadState=not-found")) == nil)
-        #expect(SetupUnit().reading("") == nil)
-        let text = unit.dropInText(["/data/my photos/100%", "/home/ana/P"])
-        #expect(
-            text.hasSuffix(
-                "ProtectHome=tmpfs\nBindPaths=-/home/ana/P\nReadWritePaths=\"-/data/my photos/100%%\"\nReadWritePaths=-/home/ana/P\n"
-            ))
-    }
-
-    @Test("An access list grants as acl(5) says, and survives its attribute")
-    func accessLists() throws {
-        let ana = Account(name: "ana", user: 1000, groups: [1000, 50])
-        for (mode, owner, group, wanted, isGranted) in [
-            (0o700, 1000, 1, 7, true), (0o077, 1000, 1, 1, false), (0o070, 1, 50, 7, true), (0o707, 1, 50, 1, false),
-            (0o705, 1, 1, 5, true), (0o705, 1, 1, 2, false),
-        ] as [(UInt32, UInt32, UInt32, UInt32, Bool)] {
-            #expect(AccessList(mode: mode).grants(wanted, to: ana, owner: owner, group: group) == isGranted, "\(mode)")
-        }
-        // u::rwx,u:1000:rwx,g::---,g:50:rwx,m::r-x,o::--- as the kernel stores it.
-        func bytes(_ entries: [(UInt8, UInt8, [UInt8])]) -> [UInt8] {
-            entries.reduce([2, 0, 0, 0]) { $0 + [$1.0, 0, $1.1, 0] + $1.2 }
-        }
-        let none: [UInt8] = [255, 255, 255, 255]
-        let stored = bytes([
-            (1, 7, none), (2, 7, [0xE8, 3, 0, 0]), (4, 0, none), (8, 7, [50, 0, 0, 0]), (16, 5, none), (32, 0, none),
-        ])
-        let list = try #require(AccessList(attribute: stored))
-        #expect(list.attribute == stored)
-        #expect(list.grants(5, to: ana, owner: 1, group: 1) && !list.grants(2, to: ana, owner: 1, group: 1))
-        let bob = Account(name: "bob", user: 1001, groups: [50])
-        #expect(list.grants(5, to: bob, owner: 1, group: 50) && !list.grants(2, to: bob, owner: 1, group: 50))
-        #expect(!list.grants(1, to: Account(name: "eve", user: 7, groups: [7]), owner: 1, group: 1))
-        for count in 0..<stored.count where count % 8 != 4 {
-            #expect(AccessList(attribute: Array(stored[..<count])) == nil)
-        }
-        #expect(AccessList(attribute: [1, 0, 0, 0]) == nil && AccessList(attribute: bytes([(3, 7, none)])) == nil)
-    }
-
-    @Test("A test photo that is not filed in time is reported with its user, and with what the daemon says")
-    func lateness() throws {
-        let account = Account(name: "ana", user: 1000, groups: [1000])
-        let trial = SetupTest(try plan(answers(), Machine()), as: account)
-        var state = DaemonState()
-        #expect(
-            trial.late(state).text
-                == "the test photo of ana (gone) was not filed in time, and is removed: photoinboxd has not seen it. "
-                + "See: photoinbox status")
-        var waiting = DaemonState.InHand()
-        (waiting.inbox, waiting.file) = ("inbox", trial.name.escaped)
-        (waiting.stage, waiting.what) = ("deferred", "library disk full")
-        state.inHand = [waiting, DaemonState.InHand(), DaemonState.InHand()]
-        let problem = """
-            {"code": "PI-402", "severity": "stopped", "what": "library disk full", "effect": "photos wait",
-             "action": "make room", "since": ""}
-            """
-        state.problems = [try JSONDecoder().decode(DaemonState.Problem.self, from: Data(problem.utf8))]
-        let failure = trial.late(state)
-        #expect(failure.status == .failed && failure.action?.hasPrefix("make room") == true)
-        #expect(
-            failure.message.hasSuffix(
-                "deferred, library disk full; 2 other arrivals are in hand\nPI-402 library disk full: photos wait"))
-        // What has another content is not removed.
-        var ended = DaemonState.Ended()
-        #expect(throws: CommandFailure.self) { try trial.requireOwn(ended) }
-        ended.sha256 = String(repeating: "0", count: 64)
-        #expect(throws: CommandFailure.self) { try trial.requireOwn(ended) }
-    }
-
-    @Test("A test photo that the configuration excludes is not dropped")
-    func excluded() throws {
-        let account = Account(name: "ana", user: 1000, groups: [1000])
-        var machine = Machine()
-        for (exclude, isIncluded) in [("[\"*.tmp\"]", true), ("[\"*.jpg\"]", false)] {
-            machine.files[Machine.configuration] = Array(
-                "library = \"/srv/photos/library\"\n[inbox.a]\npath = \"/srv/photos/inbox\"\nexclude = \(exclude)\n"
-                    .utf8)
-            let trial = SetupTest(try plan(answers(), machine), as: account)
-            if isIncluded {
-                try trial.requireIncluded()
-            } else {
-                #expect(throws: CommandFailure.self) { try trial.requireIncluded() }
-            }
-        }
-    }
-
-    @Test("What was put in the place of an examined directory or file is left alone")
-    func swapped() throws {
-        let scratch = try ScratchDirectory()
-        let (inbox, other) = (scratch.bytePath.appending("inbox"), scratch.bytePath.appending("other"))
-        try makeDirectories(scratch.appending("inbox"))
-        try makeDirectories(scratch.appending("other"))
-        let (was, before) = (SetupPlace(at: inbox), SetupPlace(at: other))
-        try shell("mv inbox away; ln -s other inbox", in: scratch)
-        var work = SetupExecution(plan: try plan(answers(), Machine()))
-        let copy = scratch.bytePath.appending("copy")
-        for act: SetupStep.Act in [
-            .directory(inbox, was: was, owner: nil, group: nil, mode: 0o777),
-            .directory(inbox, was: nil, owner: nil, group: nil, mode: 0o777),
-            .directory(inbox.appending("new"), was: nil, owner: nil, group: nil, mode: 0o777),
-            .newFiles(inbox, was: was, AccessList(mode: 0o700)), .newFiles(inbox, was: nil, AccessList(mode: 0o700)),
-            // The same directory by another path, or made by somebody else.
-            .directory(inbox, was: before, owner: nil, group: nil, mode: 0o777),
-            .newFiles(inbox, was: before, AccessList(mode: 0o700)), .newFiles(other, was: nil, AccessList(mode: 0o700)),
-            .file(scratch.bytePath.appending("file"), was: [1], [2], copy: copy),
-            .file(inbox.appending("file"), was: nil, [2], copy: copy),
-            .file(inbox, was: nil, [2], copy: copy),
-        ] {
-            #expect(throws: CommandFailure.self, "\(act)") {
-                _ = try work.carryOut(SetupStep(subject: "inbox", found: "there", act: act))
-            }
-        }
-        #expect(SetupPlace(at: other) == before && SetupPlace(at: inbox)?.isDirectory == false)
-        // What is there is changed, and a file's old content kept.
-        let list = try #require(AccessList(attribute: Self.list(user: 1001, mask: 7)))
-        #expect(
-            try work.carryOut(SetupStep(subject: "", found: "", act: .newFiles(other, was: before, list))) == nil)
-        #expect(SetupPlace(at: other)?.newFiles == list)
-        // A new directory in it has the mode that was shown, and not what that list makes of it.
-        let new = other.appending("new")
-        _ = try work.carryOut(
-            SetupStep(subject: "", found: "", act: .directory(new, was: nil, owner: nil, group: nil, mode: 0o2770)))
-        #expect(SetupPlace(at: new)?.modeText == "2770" && SetupPlace(at: new)?.access == nil)
-        #expect(
-            try work.carryOut(
-                SetupStep(subject: "", found: "", act: .newFiles(new, was: nil, AccessList(mode: 0o775)))) == nil)
-        #expect(SetupPlace(at: new)?.newFiles == AccessList(mode: 0o775))
-        try shell("printf old >file; chmod 0600 file", in: scratch)
-        let file = scratch.bytePath.appending("file")
-        let write = SetupStep(
-            subject: "", found: "", act: .file(file, was: Array("old".utf8), Array("new".utf8), copy: copy))
-        _ = try work.carryOut(write)
-        #expect(try bytes(of: scratch.appending("file")) == Array("new".utf8))
-        #expect(try bytes(of: scratch.appending("copy")) == Array("old".utf8))
-        #expect(SetupPlace(at: file)?.modeText == "0600" && SetupPlace(at: copy)?.modeText == "0600")
-        // A copy overwrites nothing.
-        try shell("printf old >file", in: scratch)
-        #expect(throws: CommandFailure.self) { _ = try work.carryOut(write) }
-    }
-
-    @Test("A parent that is exchanged while a directory is made does not have another one changed")
-    func exchanged() async throws {
-        let scratch = try ScratchDirectory()
-        try shell("mkdir parent evil; mkdir -m 0700 evil/inbox; touch evil/inbox/file", in: scratch)
-        let inbox = scratch.bytePath.appending("parent/inbox")
-        let victim = try #require(SetupPlace(at: scratch.bytePath.appending("evil/inbox")))
-        let isOver = Locked(false)
-        let path = scratch.path
-        async let exchanges: Void = aside {
-            var count = 0
-            while !isOver.withLock({ $0 }) {
-                try swapPlaces("\(path)/parent", "\(path)/evil")
-                count += 1
-            }
-            if count % 2 == 1 { try swapPlaces("\(path)/parent", "\(path)/evil") }
-        }
-        let plan = try plan(answers(), Machine())
-        var made = 0
-        for _ in 0..<2_000 {
-            var work = SetupExecution(plan: plan)
-            let act = SetupStep.Act.directory(inbox, was: nil, owner: nil, group: nil, mode: 0o777)
-            do {
-                _ = try work.carryOut(SetupStep(subject: "", found: "", act: act))
-                made += 1
-            } catch is CommandFailure {}
-            for name in ["parent", "evil"] { rmdir("\(path)/\(name)/inbox") }
-        }
-        isOver.withLock { $0 = true }
-        try await exchanges
-        #expect(made > 0)
-        #expect(SetupPlace(at: scratch.bytePath.appending("evil/inbox")) == victim)
-    }
-
-    @Test("Links are resolved before anything is judged, if nobody else can have made or can change them")
-    func walks() throws {
-        let scratch = try ScratchDirectory()
-        let root = try realPath(scratch.bytePath)
-        let own: Set<UInt32> = [0, geteuid()]
-        try shell(
-            "mkdir -p a/b; ln -s a/b link; ln -s b/../b a/up; ln -s nowhere dangling; ln -s loop loop", in: scratch)
-        func walk(_ name: BytePath, _ owners: Set<UInt32>? = nil) throws(CommandFailure) -> LinkWalk {
-            try LinkWalk(root.appending(name), owners: owners ?? own)
-        }
-        #expect(try walk("link").path == root.appending("a/b"))
-        #expect(try walk("link/new/inbox").path == root.appending("a/b/new/inbox"))
-        #expect(try walk("a/b").foreign == nil)
-        for name: BytePath in ["dangling", "dangling/x", "loop"] {
-            #expect(throws: CommandFailure.self, "\(name)") { _ = try walk(name) }
-        }
-        // One of somebody else, or that somebody else could change.
-        #expect(throws: CommandFailure.self) { _ = try walk("link", [4_000_000_000]) }
-        #expect(try walk("a/b", [4_000_000_000]).foreign != nil)
-        chmod(scratch.appending("a"), 0o775)
-        #expect(try walk("a/b").foreign?.hasPrefix("\(root.appending("a")) (") == true)
-        #expect(throws: CommandFailure.self) { _ = try walk("a/up") }
-        chmod(scratch.appending("a"), 0o1777)
-        #expect(throws: CommandFailure.self) { _ = try walk("a/up") }
-        chmod(scratch.appending("a"), 0o755)
-        #expect(try walk("a/up").path == root.appending("a/b"))
-        // Nothing is opened through a link.
-        #expect(SetupPlace(at: root.appending("link"))?.isDirectory == false)
-        #expect(SetupPlace(at: root.appending("link/.")) == nil && SetupPlace(at: root.appending("dangling/x")) == nil)
-        #expect(throws: (any Error).self) { _ = try openWithoutLinks(root.appending("link")).raw }
-    }
-
-    @Test("What the daemon says that it returned is removed only below its directory, and through no link")
-    func returned() throws {
-        let scratch = try ScratchDirectory()
-        let root = try realPath(scratch.bytePath)
-        try shell("mkdir -p library returned/inbox other", in: scratch)
-        var machine = Machine()
-        machine.files[Machine.configuration] = Array(
-            "library = \"\(root)/library\"\nreturned = \"\(root)/returned\"\n[inbox.a]\npath = \"/srv/photos/inbox\"\n"
-                .utf8)
-        for name: BytePath in ["library", "quarantine", "duplicates", "returned", "trash"] {
-            machine.links[root.appending(name)] = BytePath("/srv/photos").appending(name)
-        }
-        let trial = SetupTest(try plan(answers(), machine), as: Account(name: "ana", user: 1000, groups: [1000]))
-        let name = trial.name.escaped
-        try shell("touch returned/inbox/\(name) other/\(name); ln -s ../other returned/link", in: scratch)
-        for place in ["other", "returned/link", "returned/../other"] {
-            #expect(throws: (any Error).self) { try trial.remove(root.appending(BytePath("\(place)/\(name)"))) }
-        }
-        #expect(throws: CommandFailure.self) { try trial.remove(root.appending("returned/inbox/another.jpg")) }
-        try trial.remove(root.appending(BytePath("returned/inbox/\(name)")))
-        #expect(access(scratch.appending("other/\(name)"), F_OK) == 0)
-        #expect(access(scratch.appending("returned/inbox/\(name)"), F_OK) != 0)
-    }
-
-    @Test("A request to stop is obeyed between two steps")
-    func stopped() throws {
-        let plan = try plan(answers(), Machine())
-        let failure = #expect(throws: CommandFailure.self) {
-            _ = try SetupCommand.carryOut(plan, SetupOutput()) { true }
-        }
-        #expect(failure?.text == "stopped before user _photoinbox. Run this again to go on.")
-    }
-
-    @Test("What to add to other servers names the place and the group")
-    func advice() {
-        let samba = Droppers.samba.advice(answers(.samba, group: "photos")) ?? ""
-        #expect(samba.contains("path = /srv/photos/inbox") && samba.contains("force group = photos"))
-        #expect(samba.contains("directory mask = 2775"))
-        #expect(
-            Droppers.sftp.advice(answers(.sftp))?.contains("Match User ana\n    ForceCommand internal-sftp -u 0002")
-                == true)
-        #expect(Droppers.ftp.advice(answers(.ftp))?.contains("local_umask=002") == true)
-        #expect(Droppers.syncthing.advice(answers(.syncthing))?.contains("Receive Only") == true)
-        #expect(Droppers.local.advice(answers()) == nil && Droppers.me.advice(answers(.me)) == nil)
-    }
-}
-
-extension Machine {
-    fileprivate var photos: [BytePath] {
-        ["/srv/photos", "/data/photos", "/data", "/home/ana/Pictures"].flatMap { above in
-            ["inbox", "library", "in"].map { BytePath(above).appending($0) }
-        }
-    }
-
-    /// Makes all directories of photos.
-    fileprivate mutating func make(_ owner: String, _ group: String, _ mode: UInt32) {
-        for path in photos {
-            if places[path.parent] == nil { places[path.parent] = SetupPlace() }
-            places[path] = place(owner, group, mode)
-        }
     }
 }
