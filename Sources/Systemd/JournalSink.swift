@@ -54,14 +54,27 @@ public final class JournalSink: LogSink {
         }
     }
 
+    private struct SendVectors {
+        typealias Call = @convention(c) @Sendable (UnsafePointer<iovec>?, Int32) -> Int32
+
+        let call: Call
+    }
+
+    private static let loaded = Locked<SendVectors?>(nil)
+
     /// sd_journal_sendv(3), loaded for the first entry: libsystemd needs six more libraries, and a program that is linked with
-    /// it loads them each time it starts.
-    private static let sendVectors: (@convention(c) @Sendable (UnsafePointer<iovec>?, Int32) -> Int32)? = {
-        guard let library = dlopen("libsystemd.so.0", RTLD_NOW), let symbol = dlsym(library, "sd_journal_sendv") else {
-            return nil
+    /// it loads them each time it starts. After a failure, such as a lack of descriptors, the next entry tries again.
+    private static var sendVectors: SendVectors? {
+        loaded.withLock { loaded in
+            if loaded == nil, let library = dlopen("libsystemd.so.0", RTLD_NOW),
+                let symbol = dlsym(library, "sd_journal_sendv")
+            {
+                // dlsym(3) returns the address of a function as one of data.
+                loaded = SendVectors(call: unsafeBitCast(symbol, to: SendVectors.Call.self))
+            }
+            return loaded
         }
-        return unsafeBitCast(symbol, to: (@convention(c) @Sendable (UnsafePointer<iovec>?, Int32) -> Int32).self)
-    }()
+    }
 
     private static func sendThroughLibrary(_ fields: [[UInt8]]) -> String? {
         // The library reports success even without journald.
@@ -75,7 +88,7 @@ public final class JournalSink: LogSink {
                 vectors.append(iovec(iov_base: buffer.baseAddress?.advanced(by: offset), iov_len: field.count))
                 offset += field.count
             }
-            return sendVectors(vectors, Int32(vectors.count))
+            return sendVectors.call(vectors, Int32(vectors.count))
         }
         return result < 0 ? "sd_journal_sendv: \(String(cString: strerror(-result)))" : nil
     }

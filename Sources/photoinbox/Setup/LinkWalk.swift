@@ -25,7 +25,7 @@ struct LinkWalk {
     /// What on it other users can change; nil if they can change nothing.
     private(set) var foreign: String?
 
-    init(_ named: BytePath, owners: Set<UInt32>) throws(CommandFailure) {
+    init(_ named: BytePath, owners: Set<UInt32> = [0, geteuid()]) throws(CommandFailure) {
         var left = named.components
         // How many of them a link has named.
         var ofLinks = 0

@@ -175,7 +175,7 @@ struct SetupCommand: Command {
             throw CommandFailure(.usage, "you have no home directory", action: "Set $HOME, or use sudo.")
         }
         let configuration = config.map { Self.absolute($0.path, context) } ?? file
-        let walk = try LinkWalk(configuration, owners: [0, geteuid()])
+        let walk = try LinkWalk(configuration)
         if geteuid() == 0, let foreign = walk.foreign {
             throw CommandFailure(
                 .permission, "\(configuration) says where root makes directories, but others can change \(foreign)",
@@ -225,7 +225,7 @@ struct SetupCommand: Command {
         if isOfSystem {
             let (service, serviceGroup) = (unit.service, unit.serviceGroup)
             // That of an earlier run stays, though it is not said again; but a directory alone says nothing.
-            let place = try LinkWalk(inbox, owners: [0, geteuid()]).path
+            let place = try LinkWalk(inbox).path
             let known = SetupPlan.knownGroup(
                 SetupPlace(at: place), isConfigured: inboxes.contains { [inbox, place].contains($0.path) },
                 account(service))

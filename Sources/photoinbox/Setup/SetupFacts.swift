@@ -143,7 +143,7 @@ extension SetupFacts {
         account = { name in !answers.isOfSystem && name == own.name ? own : LinuxKernel.account(name) }
         groupNumber = { LinuxKernel.groupNumber($0) }
         place = { SetupPlace(at: $0) }
-        resolve = { path throws(CommandFailure) in try LinkWalk(path, owners: [0, geteuid()]).path }
+        resolve = { path throws(CommandFailure) in try LinkWalk(path).path }
         content = { try? CommandContact.content(of: $0) }
         modified = { (try? FileStatus(at: $0))?.identity.modified.seconds }
         running = { settings throws(CommandFailure) in

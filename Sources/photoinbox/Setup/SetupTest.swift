@@ -65,7 +65,7 @@ struct SetupTest {
             do { try openWithoutLinks(inbox).unlink(name) } catch {
                 guard error.code == .noSuchFileOrDirectory else { throw error }
             }
-            let deadline = Int64(time(nil)) + 5
+            let began = Moment.now.monotonic
             while true {
                 let state = try contact.daemonState(within: 5)
                 if let filed = outcome(in: state), filed.outcome == "filed" {
@@ -74,7 +74,7 @@ struct SetupTest {
                     return reason
                 }
                 if waiting(in: state) == nil { return reason }
-                if Int64(time(nil)) > deadline { throw CommandFailure(.failed, "it is still in hand") }
+                if Self.seconds(since: began) > 5 { throw CommandFailure(.failed, "it is still in hand") }
                 clock_nanosleep(CLOCK_MONOTONIC, 0, [Self.pause], nil)
             }
         } catch {
@@ -138,7 +138,7 @@ struct SetupTest {
     }
 
     private func follow(_ interruption: Interruption) throws -> DaemonState.Ended {
-        let began = Int64(time(nil))
+        let began = Moment.now.monotonic
         while true {
             let state = try contact.daemonState(within: 5)
             if let ended = outcome(in: state) {
@@ -160,10 +160,12 @@ struct SetupTest {
             }
             // A daemon that has seen it may have learned to wait longer in this inbox.
             let limit = patience + (waiting(in: state) == nil ? 0 : 120)
-            if Int64(time(nil)) - began > limit { throw late(state) }
+            if Self.seconds(since: began) > limit { throw late(state) }
             interruption.wait(atMost: Self.pause)
         }
     }
+
+    private static func seconds(since began: Int64) -> Int64 { (Moment.now.monotonic - began) / 1_000_000_000 }
 
     /// Why it is not filed, as far as the daemon says.
     func late(_ state: DaemonState) -> CommandFailure {
@@ -194,7 +196,7 @@ struct SetupTest {
         guard returned.name == name, let top = plan.settings.library?.returned,
             let rest = returned.relative(to: top), rest.isSafeBeneath
         else { throw CommandFailure(.failed, "photoinboxd returned it to \(returned), which is left there") }
-        let place = try LinkWalk(top, owners: [0, geteuid()]).path.appending(rest.parent)
+        let place = try LinkWalk(top).path.appending(rest.parent)
         try openWithoutLinks(place).unlink(name)
     }
 
