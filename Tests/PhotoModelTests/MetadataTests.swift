@@ -405,6 +405,14 @@ struct UnusualDateTests {
         #expect(chosen(read) == "2024-01-31 12:34:56 exif-original")
     }
 
+    @Test(arguments: ["Creation Time", "CreationTime"])
+    func aTextOfAPNGHasTheDateOfItsCreation(keyword: String) throws {
+        let plain = try Fixtures.bytes("plain.png")
+        let text = Array("tEXt\(keyword)\01999:01:01 00:08:50".utf8)
+        let read = try report(plain[..<33] + Sample.big(text.count - 4) + text + Sample.big(0) + plain[33...])
+        #expect(chosen(read) == "1999-01-01 00:08:50 png-text")
+    }
+
     @Test func theNoteOfATrailCameraHasItsDate() throws {
         let numbers = [31, 8, 8, 5, 7, 2015].flatMap { Sample.little($0, 2) }
         let note: [UInt8] = [0x01, 0xF1, 3, 0] + [UInt8](repeating: 0, count: 18) + numbers

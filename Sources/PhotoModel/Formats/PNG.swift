@@ -95,8 +95,11 @@ extension SourceReader where Source: ~Copyable {
         let keyword = try bytes(at: place, count: Int(min(length, 80))).prefix { $0 != 0 }
         let name = String(decoding: keyword, as: UTF8.self)
         guard keyword.count < 80,
-            ["creation time", "xml:com.adobe.xmp", "title", "description", "comment", "author", "copyright"]
-                .contains(name.lowercased()) || name.hasPrefix("Raw profile type ")
+            [
+                "creation time", "creationtime", "xml:com.adobe.xmp", "title", "description", "comment", "author",
+                "copyright",
+            ]
+            .contains(name.lowercased()) || name.hasPrefix("Raw profile type ")
         else { return }
         let content = try metadataBytes(at: place, count: length)
         var text = content.dropFirst(keyword.count + 1)
@@ -119,7 +122,8 @@ extension SourceReader where Source: ~Copyable {
     private func record(_ value: [UInt8], of keyword: String, isUTF8: Bool, into report: inout PhotoReport) {
         var text: String { isUTF8 ? String(decoding: value, as: UTF8.self) : latin1(value) }
         switch keyword.lowercased() {
-        case "creation time": report.record(RecordedDate(provenance: .pngText, bytes: value))
+        // ImageMagick writes it as one word.
+        case "creation time", "creationtime": report.record(RecordedDate(provenance: .pngText, bytes: value))
         case "xml:com.adobe.xmp":
             var xmp = XMPProperties()
             xmp.add(value)
