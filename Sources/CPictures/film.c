@@ -9,6 +9,7 @@
 #include <libswscale/swscale.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ static const double most_seconds = 8;
 /* Every function that is used, with its library. */
 #define FUNCTIONS(F) \
     F(util, av_dict_free) F(util, av_dict_set) F(util, av_frame_alloc) F(util, av_frame_free) \
-    F(util, av_frame_move_ref) F(util, av_frame_unref) F(util, av_freep) F(util, av_log_set_level) F(util, av_malloc) \
+    F(util, av_frame_get_side_data) F(util, av_frame_move_ref) F(util, av_frame_unref) F(util, av_freep) F(util, av_log_set_level) F(util, av_malloc) \
     F(codec, av_packet_alloc) F(codec, av_packet_free) F(codec, av_packet_unref) F(codec, avcodec_alloc_context3) \
     F(codec, avcodec_find_decoder_by_name) F(codec, avcodec_free_context) \
     F(codec, avcodec_open2) F(codec, avcodec_parameters_to_context) F(codec, avcodec_receive_frame) \
@@ -190,9 +191,21 @@ static const char *open_film(struct film *film) {
     return NULL;
 }
 
+static const char *open_decoder(struct film *film, const char *name, const AVCodecParameters *said,
+                                const struct cpictures_limits *limits) {
+    const AVCodec *codec = av.avcodec_find_decoder_by_name(name);
+    film->codec = codec ? av.avcodec_alloc_context3(codec) : NULL;
+    if (!film->codec) return "libavcodec lacks the decoder for its pictures";
+    if (said && av.avcodec_parameters_to_context(film->codec, said) < 0) return "no memory";
+    film->codec->thread_count = 1;
+    if (said) film->codec->skip_frame = AVDISCARD_NONKEY;
+    film->codec->max_pixels = (int64_t)(limits->pixels < MOST_PIXELS ? limits->pixels : MOST_PIXELS);
+    return av.avcodec_open2(film->codec, codec, NULL) < 0 ? "the decoder of its pictures does not start" : NULL;
+}
+
 /* Of the first stream of moving pictures, which a cover is not; all others are skipped. */
-static const char *open_decoder(struct film *film, const struct cpictures_limits *limits,
-                                struct cpictures_facts *facts, int *result) {
+static const char *open_stream(struct film *film, const struct cpictures_limits *limits,
+                               struct cpictures_facts *facts, int *result) {
     for (unsigned i = 0; i < film->format->nb_streams; i++) {
         AVStream *stream = film->format->streams[i];
         if (!film->stream && stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
@@ -211,15 +224,7 @@ static const char *open_decoder(struct film *film, const struct cpictures_limits
         *result = CPICTURES_UNREADABLE;
     }
     const char *name = decoder(said->codec_id);
-    if (!name) return "its pictures are in a format that is not decoded";
-    const AVCodec *codec = av.avcodec_find_decoder_by_name(name);
-    film->codec = codec ? av.avcodec_alloc_context3(codec) : NULL;
-    if (!film->codec) return "libavcodec lacks the decoder for its pictures";
-    if (av.avcodec_parameters_to_context(film->codec, said) < 0) return "no memory";
-    film->codec->thread_count = 1;
-    film->codec->skip_frame = AVDISCARD_NONKEY;
-    film->codec->max_pixels = (int64_t)(limits->pixels < MOST_PIXELS ? limits->pixels : MOST_PIXELS);
-    return av.avcodec_open2(film->codec, codec, NULL) < 0 ? "the decoder of its pictures does not start" : NULL;
+    return name ? open_decoder(film, name, said, limits) : "its pictures are in a format that is not decoded";
 }
 
 /* Red, green and blue of a frame in this size, to be freed by g_free(). */
@@ -308,18 +313,49 @@ static const char *search(struct film *film) {
                             : "none of its pictures can be decoded";
 }
 
-/* As in EXIF; the matrix has 16.16 numbers. */
-static int orientation_of(const struct film *film) {
-#if LIBAVFORMAT_VERSION_MAJOR >= 61
-    const AVPacketSideData *side =
-        av.av_packet_side_data_get(film->stream->codecpar->coded_side_data,
-                                   film->stream->codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
-    const uint8_t *data = side ? side->data : NULL;
-    size_t size = side ? side->size : 0;
-#else
-    size_t size = 0;
-    const uint8_t *data = av.av_stream_get_side_data(film->stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-#endif
+/* The samples of a lossless JPEG in colour are left as small as they are stored. */
+static void widen(AVFrame *frame, int bits) {
+    if (frame->format != AV_PIX_FMT_BGR48 || bits <= 8 || bits >= 16) return;
+    unsigned all = 0;
+    for (int pass = 0; pass < 2 && all >> bits == 0; pass++)
+        for (int y = 0; y < frame->height; y++) {
+            uint16_t *row = (uint16_t *)(void *)(frame->data[0] + (ptrdiff_t)y * frame->linesize[0]);
+            for (int x = 0; x < 3 * frame->width; x++)
+                if (pass)
+                    row[x] = (uint16_t)(row[x] << (16 - bits));
+                else
+                    all |= row[x];
+        }
+}
+
+/* A JPEG as one frame: lossless, or with 12 bits a sample. */
+static const char *decode_jpeg(struct film *film, const struct cpictures_limits *limits) {
+    const char *reason = open_decoder(film, "mjpeg", NULL, limits);
+    if (reason) return reason;
+    off_t length = lseek(film->fd, 0, SEEK_END);
+    film->packet = av.av_packet_alloc();
+    film->best = av.av_frame_alloc();
+    if (!film->packet || !film->best || length <= 0 || length > most_bytes) return "it does not fit into memory";
+    void *bytes = mmap(NULL, (size_t)length, PROT_READ, MAP_PRIVATE, film->fd, 0);
+    if (bytes == MAP_FAILED) return "it does not fit into memory";
+    film->packet->data = bytes;
+    film->packet->size = (int)length;
+    /* It is copied, for it belongs to no buffer. */
+    int code = av.avcodec_send_packet(film->codec, film->packet);
+    munmap(bytes, (size_t)length);
+    film->packet->data = NULL;
+    film->packet->size = 0;
+    if (code < 0 || av.avcodec_receive_frame(film->codec, film->best) < 0)
+        return "it is damaged, or has more than 71 million pixels";
+    if (film->best->decode_error_flags || film->best->flags & AV_FRAME_FLAG_CORRUPT) return "it is damaged";
+    film->best->color_range = AVCOL_RANGE_JPEG;
+    film->best->colorspace = AVCOL_SPC_SMPTE170M;
+    widen(film->best, film->codec->bits_per_raw_sample);
+    return NULL;
+}
+
+/* As in EXIF; a matrix of 16.16 numbers. */
+static int orientation_by(const uint8_t *data, size_t size) {
     int32_t matrix[9];
     if (!data || size < sizeof matrix) return 1;
     memcpy(matrix, data, sizeof matrix);
@@ -330,11 +366,30 @@ static int orientation_of(const struct film *film) {
     return 1;
 }
 
+static int orientation_of(const struct film *film) {
+    if (!film->stream) {
+        const AVFrameSideData *of_frame = av.av_frame_get_side_data(film->best, AV_FRAME_DATA_DISPLAYMATRIX);
+        return of_frame ? orientation_by(of_frame->data, of_frame->size) : 1;
+    }
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+    const AVPacketSideData *side =
+        av.av_packet_side_data_get(film->stream->codecpar->coded_side_data,
+                                   film->stream->codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
+    const uint8_t *data = side ? side->data : NULL;
+    size_t size = side ? side->size : 0;
+#else
+    size_t size = 0;
+    const uint8_t *data = av.av_stream_get_side_data(film->stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+#endif
+    return orientation_by(data, size);
+}
+
 static VipsImage *picture(struct film *film, const struct cpictures_limits *limits, uint32_t size,
                           struct cpictures_facts *facts, int *result) {
     const AVFrame *frame = film->best;
-    AVRational shape = frame->sample_aspect_ratio.num > 0 ? frame->sample_aspect_ratio
-                                                          : film->stream->sample_aspect_ratio;
+    AVRational shape = !film->stream                        ? (AVRational){1, 1}
+                       : frame->sample_aspect_ratio.num > 0 ? frame->sample_aspect_ratio
+                                                            : film->stream->sample_aspect_ratio;
     double wide = frame->width, high = frame->height;
     double ratio = shape.num > 0 && shape.den > 0 ? (double)shape.num / shape.den : 1;
     if (ratio > 0.1 && ratio < 10) wide = round(wide * ratio);
@@ -359,23 +414,28 @@ static VipsImage *picture(struct film *film, const struct cpictures_limits *limi
     return turned;
 }
 
-VipsImage *film_frame(int fd, const struct cpictures_limits *limits, uint32_t size, struct cpictures_facts *facts,
-                      int *result) {
+VipsImage *film_frame(int fd, int is_jpeg, const struct cpictures_limits *limits, uint32_t size,
+                      struct cpictures_facts *facts, int *result) {
     *result = CPICTURES_UNSUPPORTED;
     if (!is_loaded) {
-        vips_error("films", "%s",
+        vips_error(is_jpeg ? "JPEG that is lossless or of more than 8 bits" : "films", "%s",
                    "libavformat" STRING(LIBAVFORMAT_VERSION_MAJOR) ", libavcodec" STRING(LIBAVCODEC_VERSION_MAJOR)
                    " and libswscale" STRING(LIBSWSCALE_VERSION_MAJOR) " are not installed");
         return NULL;
     }
     struct film film = {.fd = fd, .left = most_bytes, .began = seconds()};
     *result = CPICTURES_UNREADABLE;
-    const char *reason = open_film(&film);
-    if (!reason) reason = open_decoder(&film, limits, facts, result);
-    if (!reason) reason = search(&film);
+    const char *reason = NULL;
+    if (is_jpeg) {
+        reason = decode_jpeg(&film, limits);
+    } else {
+        reason = open_film(&film);
+        if (!reason) reason = open_stream(&film, limits, facts, result);
+        if (!reason) reason = search(&film);
+    }
     VipsImage *image = NULL;
     if (reason)
-        vips_error("film", "%s", reason);
+        vips_error(is_jpeg ? "libavcodec" : "film", "%s", reason);
     else
         image = picture(&film, limits, size, facts, result);
     av.av_frame_free(&film.best);
@@ -391,9 +451,9 @@ VipsImage *film_frame(int fd, const struct cpictures_limits *limits, uint32_t si
 #else
 void film_start(void) {}
 
-VipsImage *film_frame(int fd, const struct cpictures_limits *limits, uint32_t size, struct cpictures_facts *facts,
-                      int *result) {
-    (void)fd, (void)limits, (void)size, (void)facts;
+VipsImage *film_frame(int fd, int is_jpeg, const struct cpictures_limits *limits, uint32_t size,
+                      struct cpictures_facts *facts, int *result) {
+    (void)fd, (void)is_jpeg, (void)limits, (void)size, (void)facts;
     vips_error("films", "%s", "this photoinbox-decoder was built without the headers of libavformat");
     *result = CPICTURES_UNSUPPORTED;
     return NULL;

@@ -7,8 +7,8 @@
 /* Loads the libraries; must be called before any confinement. What is missing is reported by film_frame(). */
 void film_start(void);
 
-/* The first frame that is not nearly black, or the brightest, reduced to fit into a square of `size` pixels and upright;
-   NULL, and the result in `result`, if there is none. */
-VipsImage *film_frame(int fd, const struct cpictures_limits *limits, uint32_t size, struct cpictures_facts *facts,
-                      int *result);
+/* The first frame that is not nearly black, or the brightest, or the picture of a JPEG; reduced to fit into a square of
+   `size` pixels and upright. NULL, and the result in `result`, if there is none. */
+VipsImage *film_frame(int fd, int is_jpeg, const struct cpictures_limits *limits, uint32_t size,
+                      struct cpictures_facts *facts, int *result);
 #endif

@@ -326,10 +326,10 @@ static int make_of_picture(int fd, const struct cpictures_limits *limits, int qu
     return result;
 }
 
-static int make_of_film(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
-                        uint32_t count, struct cpictures_facts *facts) {
+static int make_of_film(int fd, int is_jpeg, const struct cpictures_limits *limits, int quality,
+                        struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
     int result = CPICTURES_UNREADABLE;
-    VipsImage *frame = film_frame(fd, limits, parts[0].size, facts, &result);
+    VipsImage *frame = film_frame(fd, is_jpeg, limits, parts[0].size, facts, &result);
     return frame ? save_all(frame, quality, parts, count, facts) : result;
 }
 
@@ -443,7 +443,9 @@ int cpictures_make(int fd, int kind, const struct cpictures_limits *limits, int 
     if (count == 0) return CPICTURES_UNREADABLE;
     switch (kind) {
     case CPICTURES_OF_RAW: return make_of_raw(fd, limits, quality, parts, count, facts);
-    case CPICTURES_OF_FILM: return make_of_film(fd, limits, quality, parts, count, facts);
+    case CPICTURES_OF_FILM:
+    case CPICTURES_OF_JPEG:
+        return make_of_film(fd, kind == CPICTURES_OF_JPEG, limits, quality, parts, count, facts);
     default: return make_of_picture(fd, limits, quality, parts, count, facts);
     }
 }

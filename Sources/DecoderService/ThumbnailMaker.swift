@@ -24,10 +24,19 @@ package struct ThumbnailMaker: PictureMaker {
         func refusal(_ code: DecoderRefusal.Code, _ reason: String) -> DecoderMessage {
             .refusal(DecoderRefusal(id: request.id, code: code, reason: reason))
         }
-        if request.kind == .picture, let scans = try? JPEGScans.count(in: picture, upTo: request.limits.scans + 1),
-            scans > request.limits.scans
-        {
-            return refusal(.tooLarge, "a progressive JPEG of more than \(request.limits.scans) passes")
+        let isFile = request.kind == .picture || request.kind == .film
+        let jpeg = isFile ? try? JPEGOutline(of: picture, scansUpTo: request.limits.scans + 1) : nil
+        if let jpeg {
+            if jpeg.scans > request.limits.scans {
+                return refusal(.tooLarge, "a progressive JPEG of more than \(request.limits.scans) passes")
+            }
+            if jpeg.needsLibav {
+                let (longer, pixels) = (max(jpeg.width, jpeg.height), UInt64(jpeg.width) * UInt64(jpeg.height))
+                if longer > request.limits.side || pixels > request.limits.pixels {
+                    return refusal(.tooLarge, "\(jpeg.width) x \(jpeg.height) pixels")
+                }
+                if request.kind == .picture { return refusal(.film, "libav reads a JPEG of this kind") }
+            }
         }
         var limits = cpictures_limits(pixels: request.limits.pixels, side: request.limits.side)
         var facts = cpictures_facts()
@@ -41,7 +50,7 @@ package struct ThumbnailMaker: PictureMaker {
         switch request.kind {
         case .picture: result = make(CPICTURES_OF_PICTURE)
         case .raw: result = make(CPICTURES_OF_RAW)
-        case .film: result = make(CPICTURES_OF_FILM)
+        case .film: result = make(jpeg?.needsLibav == true ? CPICTURES_OF_JPEG : CPICTURES_OF_FILM)
         case .tiltShift: result = cpictures_tilt_shift(picture, &limits, quality, &parts[0], &facts)
         case .googly: result = cpictures_googly(picture, &limits, quality, &parts[0], &facts)
         case .sheet:

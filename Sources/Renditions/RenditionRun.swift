@@ -54,7 +54,7 @@ struct RenditionRun {
         let sizes = Set(kinds.map { $0 == .preview ? work.settings.preview : work.settings.thumbnail }).sorted(by: >)
         let quality = work.settings.quality
         var outcome = await client.make(sizes, of: file, kind: kind, limits: work.limits(of: kind), quality: quality)
-        // A HEIF may be a sequence and nothing else.
+        // A HEIF may be a sequence and nothing else, a JPEG lossless or of 12 bits.
         if case .refused(let refusal) = outcome, refusal.code == .film {
             outcome = await client.make(
                 sizes, of: file, kind: .film, limits: work.limits(of: .film), quality: quality)

@@ -137,7 +137,7 @@ struct FormatTests {
 
     // MARK: Films
 
-    private static let hasFilms: Bool = {
+    static let hasFilms: Bool = {
         var found = glob_t()
         defer { globfree(&found) }
         return glob("/usr/lib/*/libavformat.so.*", 0, nil, &found) == 0

@@ -53,8 +53,9 @@ enum {
     CPICTURES_FILM = 6,
 };
 
-/* How to read a file: a picture by its first bytes, the camera's preview in a raw file, a frame of a film. */
-enum { CPICTURES_OF_PICTURE = 0, CPICTURES_OF_RAW = 1, CPICTURES_OF_FILM = 2 };
+/* How to read a file: a picture by its first bytes, the camera's preview in a raw file, a frame of a film, a JPEG that
+   is lossless or has more than 8 bits a sample. The last two need what cpictures_start_films() loads. */
+enum { CPICTURES_OF_PICTURE = 0, CPICTURES_OF_RAW = 1, CPICTURES_OF_FILM = 2, CPICTURES_OF_JPEG = 3 };
 
 /* Reads the picture on `fd` and makes `count` parts, whose sizes must be in descending order. In sRGB, upright. */
 int cpictures_make(int fd, int kind, const struct cpictures_limits *limits, int quality,

@@ -37,7 +37,7 @@ package struct DecoderRequest: Hashable, Sendable {
         case googly = 4
         /// The tiles of a contact sheet, as ``SheetSource`` writes them.
         case sheet = 5
-        /// A frame of a film: for a decoder that was started for films.
+        /// A frame of a film, or a JPEG that libav alone reads: for a decoder that was started for films.
         case film = 6
 
         /// Whether only one size is made.
@@ -154,7 +154,7 @@ package struct DecoderRefusal: Hashable, Sendable {
         case nothingFound = 6
         /// Not supported by this build of the decoder.
         case unsupported = 7
-        /// It holds a film and no picture: to be requested as ``Kind/film``.
+        /// It holds a film and no picture, or is a JPEG that libav alone reads: to be requested as ``Kind/film``.
         case film = 8
     }
 

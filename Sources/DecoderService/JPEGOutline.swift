@@ -1,27 +1,40 @@
 import Glibc
 import LinuxKernel
 
-/// Counts the scans of a progressive JPEG: each costs as much as a whole baseline picture, so
-/// a small file of many scans could keep a decoder busy for hours.
-enum JPEGScans {
-    /// The number of scans, at most `most`; 1 for other JPEGs, 0 for other files.
-    static func count(in descriptor: Int32, upTo most: UInt32) throws(SystemCallError) -> UInt32 {
+/// What the markers of a JPEG say before anything is decoded.
+struct JPEGOutline {
+    /// The number of scans of a progressive JPEG, at most as many as are asked for; 1 for other JPEGs, 0 for other files.
+    /// Each costs as much as a whole baseline picture, so a small file of many could keep a decoder busy for hours.
+    private(set) var scans: UInt32 = 0
+    /// Whether it is lossless, or has more than 8 bits a sample: libjpeg-turbo 2.1 reads neither.
+    private(set) var needsLibav = false
+    private(set) var width: UInt32 = 0
+    private(set) var height: UInt32 = 0
+
+    init(of descriptor: Int32, scansUpTo most: UInt32) throws(SystemCallError) {
         var bytes = Bytes(descriptor: descriptor)
-        guard try bytes.next() == 0xFF, try bytes.next() == 0xD8 else { return 0 }
-        var scans: UInt32 = 0
+        guard try bytes.next() == 0xFF, try bytes.next() == 0xD8 else { return }
         while scans < most, let marker = try bytes.nextMarker() {
             switch marker {
-            case 0xD9: return scans
+            case 0xD9: return
             case 0xDA:
                 scans += 1
-                try bytes.skipSegment()
-            // Baseline and extended sequential frames have at most one scan per component.
-            case 0xC0, 0xC1: return 1
+                try bytes.skip(try bytes.number() - 2)
+            // Baseline, extended sequential, progressive and lossless frames.
+            case 0xC0...0xC3:
+                let length = try bytes.number()
+                needsLibav = try bytes.next() ?? 8 > 8 || marker == 0xC3
+                (height, width) = (UInt32(try bytes.number()), UInt32(try bytes.number()))
+                // All others have at most one scan per component.
+                if marker != 0xC2 {
+                    scans = 1
+                    return
+                }
+                try bytes.skip(length - 7)
             case 0x01, 0xD0...0xD8: break
-            default: try bytes.skipSegment()
+            default: try bytes.skip(try bytes.number() - 2)
             }
         }
-        return scans
     }
 
     /// A file from its start, read in blocks.
@@ -51,9 +64,14 @@ enum JPEGScans {
             return nil
         }
 
-        mutating func skipSegment() throws(SystemCallError) {
-            guard let high = try next(), let low = try next() else { return }
-            var left = max(0, Int(high) << 8 + Int(low) - 2)
+        /// A number of two bytes; 0 at the end.
+        mutating func number() throws(SystemCallError) -> Int {
+            guard let high = try next(), let low = try next() else { return 0 }
+            return Int(high) << 8 + Int(low)
+        }
+
+        mutating func skip(_ count: Int) throws(SystemCallError) {
+            var left = count
             while left > 0 {
                 if position == block.count, try !fill() { return }
                 let step = min(left, block.count - position)
