@@ -37,6 +37,41 @@ int psd_thumbnail(const uint8_t *bytes, size_t length, size_t *at, size_t *size,
     return 0;
 }
 
+static uint32_t little(const uint8_t *bytes) {
+    return (uint32_t)bytes[3] << 24 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[1] << 8 | bytes[0];
+}
+
+int x3f_preview(const uint8_t *bytes, size_t length, size_t *at, size_t *size, int *orientation, uint32_t *width,
+                uint32_t *height) {
+    enum { HEAD = 40, DIRECTORY_HEAD = 12, ENTRY = 12, MOST_ENTRIES = 256, IMAGE_HEAD = 28, JPEG = 18 };
+    if (length < HEAD + DIRECTORY_HEAD + 4 || memcmp(bytes, "FOVb", 4) != 0) return 0;
+    /* From version 4 on the header has other fields there. */
+    int is_old = little(bytes + 4) < 0x40000;
+    uint32_t turn = is_old ? little(bytes + 36) : 0;
+    *orientation = turn == 90 ? 6 : turn == 180 ? 3 : turn == 270 ? 8 : 0;
+    *width = is_old ? little(bytes + 28) : 0;
+    *height = is_old ? little(bytes + 32) : 0;
+    /* The last four bytes are the place of the directory. */
+    size_t end = length - 4, directory = little(bytes + end);
+    if (directory < HEAD || directory > end - DIRECTORY_HEAD || memcmp(bytes + directory, "SECd", 4) != 0) return 0;
+    uint32_t count = little(bytes + directory + 8);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < count && i < MOST_ENTRIES; i++) {
+        size_t entry = directory + DIRECTORY_HEAD + (size_t)i * ENTRY;
+        if (entry > end - ENTRY) break;
+        size_t place = little(bytes + entry), section = little(bytes + entry + 4);
+        if (memcmp(bytes + entry + 8, "IMA", 3) != 0 || place > directory || section > directory - place ||
+            section <= IMAGE_HEAD || memcmp(bytes + place, "SECi", 4) != 0 || little(bytes + place + 12) != JPEG)
+            continue;
+        uint64_t pixels = (uint64_t)little(bytes + place + 16) * little(bytes + place + 20);
+        if (pixels <= most) continue;
+        most = pixels;
+        *at = place + IMAGE_HEAD;
+        *size = section - IMAGE_HEAD;
+    }
+    return most > 0;
+}
+
 /* A box of ISO base media files. */
 struct box {
     uint8_t *type;

@@ -7,6 +7,11 @@
 /* The thumbnail of Photoshop in a PSD, a JPEG of `size` bytes at `at`, and the size of the picture; 0 if there is none. */
 int psd_thumbnail(const uint8_t *bytes, size_t length, size_t *at, size_t *size, uint32_t *width, uint32_t *height);
 
+/* The largest preview of Sigma's X3F, a JPEG of `size` bytes at `at`, and the photo's orientation and size, 0 where the
+   header states none; 0 if there is none. */
+int x3f_preview(const uint8_t *bytes, size_t length, size_t *at, size_t *size, int *orientation, uint32_t *width,
+                uint32_t *height);
+
 enum { HEIF_REPAIRED = 1, HEIF_FILM = 2 };
 
 /* Changes a HEIF so that older libraries read its primary picture: one that is a sequence, too, is called a still

@@ -393,6 +393,19 @@ static int make_of_plain_preview(const libraw_thumbnail_t *thumbnail, const stru
                         facts);
 }
 
+static int make_of_thumbnail(const libraw_thumbnail_t *thumbnail, const struct cpictures_limits *limits, int quality,
+                             struct cpictures_part *parts, uint32_t count, int orientation,
+                             struct cpictures_facts *facts) {
+    if (thumbnail->tformat == LIBRAW_THUMBNAIL_JPEG) {
+        int is_unusual = 1;
+        int result =
+            make_of_plain_preview(thumbnail, limits, quality, parts, count, orientation, &is_unusual, facts);
+        if (!is_unusual) return result;
+    }
+    VipsImage *small = small_preview(thumbnail, limits, parts[0].size, orientation);
+    return small ? save_all(small, quality, parts, count, facts) : CPICTURES_UNREADABLE;
+}
+
 static int make_of_preview(libraw_data_t *raw, const struct cpictures_limits *limits, int quality,
                            struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
     int orientation = orientation_of_flip(raw->sizes.flip);
@@ -404,14 +417,32 @@ static int make_of_preview(libraw_data_t *raw, const struct cpictures_limits *li
         vips_error("libraw", "%s", libraw_strerror(code));
         return CPICTURES_NO_PREVIEW;
     }
-    if (raw->thumbnail.tformat == LIBRAW_THUMBNAIL_JPEG) {
-        int is_unusual = 1;
-        result =
-            make_of_plain_preview(&raw->thumbnail, limits, quality, parts, count, orientation, &is_unusual, facts);
-        if (!is_unusual) return result;
+    return make_of_thumbnail(&raw->thumbnail, limits, quality, parts, count, orientation, facts);
+}
+
+/* Of Sigma's X3F, which Debian's LibRaw does not read. */
+static int make_of_x3f(uint8_t *bytes, size_t length, const struct cpictures_limits *limits, int quality,
+                       struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
+    size_t at = 0, size = 0;
+    int orientation = 0;
+    uint32_t width = 0, height = 0;
+    if (!x3f_preview(bytes, length, &at, &size, &orientation, &width, &height)) {
+        vips_error("x3f", "%s", "it holds no preview as JPEG");
+        return CPICTURES_NO_PREVIEW;
     }
-    VipsImage *small = small_preview(&raw->thumbnail, limits, parts[0].size, orientation);
-    return small ? save_all(small, quality, parts, count, facts) : CPICTURES_UNREADABLE;
+    int result;
+    if (orientation > 0) {
+        libraw_thumbnail_t preview = {
+            .tformat = LIBRAW_THUMBNAIL_JPEG, .tlength = (unsigned)size, .thumb = (char *)bytes + at};
+        result = make_of_thumbnail(&preview, limits, quality, parts, count, orientation, facts);
+    } else {
+        /* It has its own, or none. */
+        struct input preview = {-1, bytes + at, size};
+        result = make_of_input(&preview, limits, quality, parts, count, facts);
+        orientation = (int)facts->orientation;
+    }
+    if (width > 0 && height > 0) pixels_tell(facts, width, height, orientation);
+    return result;
 }
 
 static int make_of_raw(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
@@ -420,7 +451,9 @@ static int make_of_raw(int fd, const struct cpictures_limits *limits, int qualit
     void *bytes = map(fd, &length);
     if (!bytes) return CPICTURES_UNREADABLE;
     int result = CPICTURES_UNREADABLE;
-    libraw_data_t *raw = libraw_init(0);
+    int is_x3f = length >= 4 && memcmp(bytes, "FOVb", 4) == 0;
+    if (is_x3f) result = make_of_x3f(bytes, length, limits, quality, parts, count, facts);
+    libraw_data_t *raw = is_x3f ? NULL : libraw_init(0);
     if (raw) {
         int code = libraw_open_buffer(raw, bytes, length);
         if (code)

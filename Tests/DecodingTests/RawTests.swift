@@ -32,6 +32,97 @@ struct RawTests {
         }
     }
 
+    // MARK: Sigma's X3F
+
+    @Test(
+        "The largest JPEG of an X3F is its preview, turned by its header or by itself",
+        arguments: [(0x0002_0002, 0, 1), (0x0002_0002, 270, 8), (0x0003_0000, 90, 6), (0x0004_0001, 90, 0)]
+            as [(UInt32, UInt32, UInt8)])
+    func sigma(version: UInt32, rotation: UInt32, orientation: UInt8) async throws {
+        let small = try DecoderFixture.read("\(DecoderFixture.picturesPath)/plain.jpg")
+        // Stored as 640 by 427, with the orientation 6.
+        let large = try DecoderFixture.read("\(DecoderFixture.picturesPath)/rocket.jpg")
+        let images = [
+            Image(format: 18, width: 96, height: 64, data: small),
+            Image(format: 18, width: 640, height: 427, data: large),
+            Image(format: 3, width: 2_000, height: 1_000, data: .init(repeating: 9, count: 600)),
+        ]
+        try await DecoderFixture.with { (fixture) async throws in
+            let path = fixture.scratch.appending("raw.x3f")
+            try DecoderFixture.write(Self.sigma(images, version: version, rotation: rotation), to: path)
+            let outcome = try await fixture.make([512, 128], of: path, kind: .raw)
+            let facts = try #require(outcome.picture?.facts, "\(outcome)")
+            // Without one in the header, that of the JPEG.
+            let turned = rotation == 0 || version >= 0x0004_0000 ? 6 : orientation
+            #expect(facts.orientation == turned)
+            let size: (UInt32, UInt32) = version >= 0x0004_0000 ? (640, 427) : (2_640, 1_760)
+            #expect((facts.width, facts.height) == (size.1, size.0))
+            #expect(facts.parts.map { max($0.width, $0.height) } == [512, 128])
+            #expect(fixture.client.snapshot().gaps == "")
+        }
+    }
+
+    @Test("X3Fs without a JPEG, cut short, or with hostile places are refused, by the same decoder")
+    func hostileSigma() async throws {
+        let jpeg = try DecoderFixture.read("\(DecoderFixture.picturesPath)/plain.jpg")
+        let whole = Self.sigma([Image(format: 18, width: 96, height: 64, data: jpeg)], version: 0x0002_0002)
+        let directory = whole.count - 4 - 12 - 12
+        func changed(_ place: Int, _ value: UInt32) -> [UInt8] {
+            whole[..<place] + Self.bytes(value) + whole[(place + 4)...]
+        }
+        let most = UInt32.max
+        let section = 40
+        let samples =
+            [
+                Self.sigma([], version: 0x0002_0002),
+                Self.sigma([Image(format: 3, width: 9, height: 9, data: jpeg)], version: 0x0002_0002),
+                // The place of the directory, the place and length of the section, and sections that are the directory.
+                changed(whole.count - 4, most), changed(whole.count - 4, UInt32(whole.count - 8)),
+                changed(whole.count - 4, 0), changed(directory + 12, most), changed(directory + 16, most),
+                changed(directory + 12, UInt32(directory)), changed(directory + 16, 28), changed(directory + 16, 0),
+                changed(section + 16, 0), changed(section + 12, 17),
+            ] + [4, 39, 50, directory, whole.count - 5, whole.count - 1].map { Array(whole.prefix($0)) }
+        try await DecoderFixture.with { (fixture) async throws in
+            let path = fixture.scratch.appending("raw.x3f")
+            for (number, bytes) in samples.enumerated() {
+                try DecoderFixture.write(bytes, to: path)
+                let outcome = try await fixture.make(of: path, kind: .raw)
+                #expect(outcome.refusal?.code == .noPreview, "\(number): \(outcome)")
+            }
+            // More entries than there are, and sizes that no JPEG has.
+            for bytes in [changed(directory + 8, most), changed(section + 16, most), changed(section + 20, most)] {
+                try DecoderFixture.write(bytes, to: path)
+                #expect(try await fixture.make(of: path, kind: .raw).picture != nil)
+            }
+            #expect(fixture.client.snapshot().started == 1)
+        }
+    }
+
+    private struct Image {
+        let format: UInt32
+        let width: UInt32
+        let height: UInt32
+        let data: [UInt8]
+    }
+
+    /// A header, sections of images, their directory, and its place.
+    private static func sigma(_ images: [Image], version: UInt32, rotation: UInt32 = 0) -> [UInt8] {
+        var file = Array("FOVb".utf8) + bytes(version) + .init(repeating: 0, count: 20)
+        for value in [2_640, 1_760, rotation] { file += bytes(value) }
+        var entries: [UInt8] = []
+        for image in images {
+            let section =
+                Array("SECi".utf8)
+                + [0x0002_0000, 2, image.format, image.width, image.height, 0].flatMap { bytes($0 as UInt32) }
+                + image.data
+            entries += bytes(UInt32(file.count)) + bytes(UInt32(section.count)) + Array("IMA2".utf8)
+            file += section
+        }
+        let place = UInt32(file.count)
+        return file + Array("SECd".utf8) + bytes(0x0002_0000 as UInt32) + bytes(UInt32(images.count)) + entries
+            + bytes(place)
+    }
+
     struct Entry {
         let tag: UInt16
         let kind: UInt16
