@@ -275,6 +275,9 @@ static int make_otherwise(uint8_t *bytes, size_t length, const struct cpictures_
                           struct cpictures_part *parts, uint32_t count, struct cpictures_facts *facts) {
     if (tiff_is(bytes, length)) {
         int result = CPICTURES_UNREADABLE;
+        /* Its header was read, and its kind was not refused: it is damaged, and so it would be for libtiff, after as
+           much work again. */
+        if (facts->width > 0 && !strstr(vips_error_buffer(), "support")) return result;
         vips_error_clear();
         facts->is_profile_ignored = 0;
         VipsImage *image = tiff_read(bytes, length, limits, facts, &result);

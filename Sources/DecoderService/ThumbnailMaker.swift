@@ -105,12 +105,14 @@ package struct ThumbnailMaker: PictureMaker {
         return placed
     }
 
-    /// The messages of the libraries, in one line.
+    /// The messages of the libraries, in one line, each once.
     private static var message: String {
-        var buffer = [CChar](repeating: 0, count: DecoderWire.longestText)
+        var buffer = [CChar](repeating: 0, count: 16_384)
         cpictures_take_message(&buffer, buffer.count)
         let text = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return text.split(separator: "\n").joined(separator: "; ")
+        var lines: [Substring] = []
+        for line in text.split(separator: "\n") where !lines.contains(line) { lines.append(line) }
+        return lines.joined(separator: "; ")
     }
 
     /// Resident memory in bytes; see statm in proc(5). 0 if it cannot be read.

@@ -80,6 +80,23 @@ struct FormatTests {
         }
     }
 
+    @Test("A damaged TIFF is not decoded a second time: the reason is of the first")
+    func damagedTIFF() async throws {
+        let pixels = [UInt8](repeating: 90, count: 64 * 32 * 3)
+        let bytes = Self.tiff(
+            pixels,
+            [
+                RawTests.Entry(262, shorts: [2]), RawTests.Entry(273, longs: [1 << 20]),
+                RawTests.Entry(278, longs: [32]), RawTests.Entry(279, longs: [UInt32(pixels.count)]),
+            ])
+        try await DecoderFixture.with { (fixture) async throws in
+            let refusal = try #require(try await fixture.make(of: bytes).refusal)
+            #expect(refusal.code == .unreadable && refusal.reason.contains("tiff2vips"), "\(refusal)")
+            let lines = refusal.reason.split(separator: "; ")
+            #expect(Set(lines).count == lines.count)
+        }
+    }
+
     @Test("A HEIF is read whose metadata belongs to several pictures, or that is called a sequence")
     func heif() async throws {
         let plain = try DecoderFixture.read(DecoderFixture.path("exif.heic"))
