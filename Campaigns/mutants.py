@@ -35,7 +35,7 @@ PROCESSOR_SECONDS = 30
 RECYCLE_AFTER = 500
 MEMORY_MARK = 512 << 20
 LONGEST_PART = 32 << 20
-VERSION = 3
+VERSION = 4
 KINDS = {".dng": 2, ".nef": 2, ".raf": 2, ".cr2": 2, ".cr3": 2, ".arw": 2,
          ".mp4": 6, ".mov": 6, ".mkv": 6, ".avi": 6, ".mts": 6}
 PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".heic", ".avif", ".avifs", ".gif", ".jxl", ".jp2",
@@ -154,8 +154,8 @@ class Decoder:
                 file.write(content)
             readable = os.open(f"/proc/self/fd/{picture}", os.O_RDONLY)
             try:
-                request = struct.pack("<HBQBQQIIIBBII", VERSION, 1, self.number, kind, 1 << 30, 268_000_000, 65_535, 100,
-                                      PROCESSOR_SECONDS, 80, 2, 1024, 256)
+                request = struct.pack("<HBQBQQIIIIBBII", VERSION, 1, self.number, kind, 1 << 30, 268_000_000, 65_535, 100,
+                                      PROCESSOR_SECONDS, DEADLINE, 80, 2, 1024, 256)
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     socket.send_fds(self.socket, [struct.pack("<I", len(request)) + request], [readable, answer])
             finally:

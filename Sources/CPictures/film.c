@@ -26,14 +26,15 @@ enum {
     /* A frame of 8K has 33 million pixels. */
     MOST_PIXELS = 68 << 20,
 };
-/* Bytes that are read of one film, and seconds of processor time. */
+/* Bytes that are read of one film, seconds of processor time, and how much of the limits, which kill, a search may use. */
 static const int64_t most_bytes = INT64_C(512) << 20;
-static const double most_seconds = 8;
+static const double most_seconds = 8, part_of_limits = 0.7;
 
 /* Every function that is used, with its library. */
 #define FUNCTIONS(F) \
     F(util, av_dict_free) F(util, av_dict_set) F(util, av_frame_alloc) F(util, av_frame_free) \
-    F(util, av_frame_get_side_data) F(util, av_frame_move_ref) F(util, av_frame_unref) F(util, av_freep) F(util, av_log_set_level) F(util, av_malloc) \
+    F(util, av_frame_get_side_data) F(util, av_frame_move_ref) F(util, av_frame_unref) F(util, av_freep) \
+    F(util, av_log_set_level) F(util, av_malloc) \
     F(codec, av_packet_alloc) F(codec, av_packet_free) F(codec, av_packet_unref) F(codec, avcodec_alloc_context3) \
     F(codec, avcodec_find_decoder_by_name) F(codec, avcodec_free_context) \
     F(codec, avcodec_open2) F(codec, avcodec_parameters_to_context) F(codec, avcodec_receive_frame) \
@@ -114,7 +115,8 @@ static const char *decoder(enum AVCodecID codec) {
 struct film {
     int fd;
     int64_t position, length, left;
-    double began;
+    /* When the search ends, by each clock. */
+    double processor_end, end;
     AVFormatContext *format;
     AVIOContext *io;
     AVDictionary *options;
@@ -127,13 +129,16 @@ struct film {
     int frames;
 };
 
-static double seconds(void) {
+static double seconds(clockid_t clock) {
     struct timespec now = {0, 0};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int is_overdue(void *opaque) { return seconds() - ((struct film *)opaque)->began > most_seconds; }
+static int is_overdue(void *opaque) {
+    const struct film *film = opaque;
+    return seconds(CLOCK_PROCESS_CPUTIME_ID) > film->processor_end || seconds(CLOCK_MONOTONIC) > film->end;
+}
 
 static int read_some(void *opaque, uint8_t *bytes, int size) {
     struct film *film = opaque;
@@ -309,8 +314,7 @@ static const char *search(struct film *film) {
         receive(film);
     }
     if (film->brightness >= 0) return NULL;
-    return is_overdue(film) ? "none of its pictures was decoded within 8 seconds"
-                            : "none of its pictures can be decoded";
+    return is_overdue(film) ? "none of its pictures was decoded in time" : "none of its pictures can be decoded";
 }
 
 /* The samples of a lossless JPEG in colour are left as small as they are stored. */
@@ -423,7 +427,10 @@ VipsImage *film_frame(int fd, int is_jpeg, const struct cpictures_limits *limits
                    " and libswscale" STRING(LIBSWSCALE_VERSION_MAJOR) " are not installed");
         return NULL;
     }
-    struct film film = {.fd = fd, .left = most_bytes, .began = seconds()};
+    struct film film = {.fd = fd, .left = most_bytes};
+    film.processor_end =
+        seconds(CLOCK_PROCESS_CPUTIME_ID) + fmin(most_seconds, part_of_limits * limits->processor_seconds);
+    film.end = seconds(CLOCK_MONOTONIC) + part_of_limits * limits->seconds;
     *result = CPICTURES_UNREADABLE;
     const char *reason = NULL;
     if (is_jpeg) {

@@ -38,7 +38,9 @@ package struct ThumbnailMaker: PictureMaker {
                 if request.kind == .picture { return refusal(.film, "libav reads a JPEG of this kind") }
             }
         }
-        var limits = cpictures_limits(pixels: request.limits.pixels, side: request.limits.side)
+        var limits = cpictures_limits(
+            pixels: request.limits.pixels, side: request.limits.side,
+            processor_seconds: request.limits.processorSeconds, seconds: request.limits.seconds)
         var facts = cpictures_facts()
         var parts = request.sizes.map { cpictures_part(size: $0, width: 0, height: 0, bytes: nil, length: 0) }
         defer { cpictures_release(&parts, UInt32(parts.count)) }

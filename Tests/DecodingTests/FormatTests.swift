@@ -253,7 +253,52 @@ struct FormatTests {
         }
     }
 
+    @Test(
+        "A film that would use up its processor time shows the best frame so far, by the same decoder",
+        .enabled(if: hasFilms, "skipped: needs libavformat"))
+    func slowFilm() async throws {
+        try await DecoderFixture.with { (fixture) async throws in
+            let path = fixture.scratch.appending("slow.avi")
+            // 48 frames that are searched for a bright one, which takes almost three seconds.
+            try DecoderFixture.write(Self.blackFilm(side: 8_192, frames: 48), to: path)
+            let outcome = try await fixture.make([64], of: path, kind: .film, limits: .init(processorSeconds: 1))
+            let facts = try #require(outcome.picture?.facts, "\(outcome)")
+            #expect((facts.width, facts.height) == (8_192, 8_192))
+            #expect(fixture.client.snapshot().lost == 0)
+        }
+    }
+
     // MARK: Samples
+
+    /// Motion JPEG: a square of blocks that are as dark as the first one, which a bit each says.
+    private static func blackFilm(side: UInt16, frames: UInt32) -> [UInt8] {
+        func little(_ values: UInt32...) -> [UInt8] { values.flatMap { RawTests.bytes($0) } }
+        func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+            Array(type.utf8) + little(UInt32(content.count)) + content + (content.count % 2 == 0 ? [] : [0])
+        }
+        let none = [UInt8](repeating: 0, count: 14)
+        let size = [UInt8(side >> 8), UInt8(side & 0xFF)]
+        // Tables of two and one codes: a difference of 0 or of 11 bits, and the end of a block. Then −1,024, and zeros.
+        let head: [UInt8] = [0xFF, 0xD8, 0xFF, 0xDB, 0, 67, 0] + [UInt8](repeating: 1, count: 64)
+        let frame: [UInt8] = [0xFF, 0xC0, 0, 11, 8] + size + size + [1, 1, 0x11, 0]
+        let tables: [UInt8] =
+            [0xFF, 0xC4, 0, 21, 0, 1, 1] + none + [0, 11, 0xFF, 0xC4, 0, 20, 0x10, 1, 0] + none + [0]
+        let scan: [UInt8] = [0xFF, 0xDA, 0, 8, 1, 1, 0, 0, 63, 0, 0x9F, 0xFC]
+        let blocks = Int(side / 8) * Int(side / 8)
+        let picture = head + frame + tables + scan + [UInt8](repeating: 0, count: blocks / 4) + [0xFF, 0xD9]
+        let square = little(UInt32(side), UInt32(side))
+        let header = chunk("avih", little(200_000, 0, 0, 0, frames, 0, 1, 0) + square + little(0, 0, 0, 0))
+        let stream =
+            chunk("strh", Array("vidsMJPG".utf8) + little(0, 0, 0, 1, 5, 0, frames, 0, 0, 0, 0, 0))
+            + chunk("strf", little(40) + square + little(1 | 24 << 16) + Array("MJPG".utf8) + little(0, 0, 0, 0, 0))
+        let one = chunk("00dc", picture)
+        var film: [UInt8] = []
+        for _ in 0..<frames { film += one }
+        return chunk(
+            "RIFF",
+            Array("AVI ".utf8) + chunk("LIST", Array("hdrl".utf8) + header + chunk("LIST", Array("strl".utf8) + stream))
+                + chunk("LIST", Array("movi".utf8) + film))
+    }
 
     private static let colours: [[UInt8]] = [[200, 40, 40], [40, 200, 40], [40, 40, 200], [210, 210, 210]]
 

@@ -36,8 +36,8 @@ struct WireTests {
 
     @Test func otherVersionIsAnErrorOfItsOwn() {
         var bytes = Self.request.encoded
-        bytes[4] = 4
-        #expect(throws: WireError.version(4)) { try DecoderRequest(encoded: bytes) }
+        bytes[4] = 9
+        #expect(throws: WireError.version(9)) { try DecoderRequest(encoded: bytes) }
     }
 
     @Test func longTextIsCut() throws {

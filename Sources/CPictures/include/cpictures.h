@@ -13,10 +13,13 @@ int cpictures_start(void);
 /* Loads the libraries that read films, if they are installed; before any confinement, too. */
 void cpictures_start_films(void);
 
-/* Limits that are checked before decoding. */
+/* Limits that are checked before decoding. A film ends its search within the seconds, of processor time and in all, beyond
+   which the process may be killed. */
 struct cpictures_limits {
     uint64_t pixels;
     uint32_t side;
+    uint32_t processor_seconds;
+    uint32_t seconds;
 };
 
 /* Facts about a picture; width and height as displayed, orientation as in EXIF. If `is_described`, pictures

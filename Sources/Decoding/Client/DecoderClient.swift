@@ -97,7 +97,8 @@ package final class DecoderClient: Sendable {
                     state.lastID += 1
                     return state.lastID
                 }
-                let request = DecoderRequest(id: id, kind: kind, limits: limits, quality: quality, sizes: sizes)
+                var request = DecoderRequest(id: id, kind: kind, limits: limits, quality: quality, sizes: sizes)
+                request.limits.seconds = UInt32(clamping: max(1, options.deadline.components.seconds))
                 enqueue(request, picture) { continuation.resume(returning: $0) }
             }
         }

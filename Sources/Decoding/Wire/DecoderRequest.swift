@@ -12,6 +12,8 @@ package struct DecoderRequest: Hashable, Sendable {
         package var scans: UInt32
         /// Seconds of processor time.
         package var processorSeconds: UInt32
+        /// Seconds until the client gives up; it sets them.
+        package internal(set) var seconds: UInt32 = 0
 
         package init(
             bytes: UInt64 = 1 << 30, pixels: UInt64 = 268_000_000, side: UInt32 = 65_535, scans: UInt32 = 100,

@@ -4,7 +4,7 @@
 /// little-endian, texts are UTF-8 after their length (u16). Neither side trusts the other: for any bytes, reading
 /// returns a message or throws a ``WireError``.
 package enum DecoderWire {
-    package static let version: UInt16 = 3
+    package static let version: UInt16 = 4
     /// The longest message, in bytes.
     package static let longestMessage = 4_096
     /// The longest text, in bytes; longer ones are cut.
@@ -59,6 +59,7 @@ extension DecoderRequest {
         writer.put(limits.side)
         writer.put(limits.scans)
         writer.put(limits.processorSeconds)
+        writer.put(limits.seconds)
         writer.put(quality)
         writer.put(UInt8(truncatingIfNeeded: sizes.count))
         for size in sizes { writer.put(size) }
@@ -71,9 +72,10 @@ extension DecoderRequest {
         guard reader.kind == DecoderWire.Kind.picture.rawValue else { throw .value("kind \(reader.kind)") }
         let id: UInt64 = try reader.number()
         guard let kind = Kind(rawValue: try reader.number()) else { throw .value("kind of picture") }
-        let limits = Limits(
+        var limits = Limits(
             bytes: try reader.number(), pixels: try reader.number(), side: try reader.number(),
             scans: try reader.number(), processorSeconds: try reader.number())
+        limits.seconds = try reader.number()
         let quality: UInt8 = try reader.number()
         guard (1...100).contains(quality) else { throw .value("quality") }
         let count: UInt8 = try reader.number()
