@@ -14,6 +14,13 @@ package struct ThumbnailMaker: PictureMaker {
     /// Whether googly eyes can be drawn.
     package static var findsFaces: Bool { cpictures_finds_faces() != 0 }
 
+    /// A text that identifies what decodes; throws if that does not start.
+    package static func identity(films: Bool) throws -> String {
+        var maker = ThumbnailMaker()
+        try maker.prepare(films: films)
+        return String(cpictures_digest(), radix: 16)
+    }
+
     package mutating func prepare(films: Bool) throws {
         status = try? HeldDescriptor(openDirectory("/proc/self").openBeneath("statm", .read))
         guard cpictures_start() == 0 else { throw LibraryFailure(reason: Self.message) }

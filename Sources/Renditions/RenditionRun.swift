@@ -61,7 +61,7 @@ struct RenditionRun {
         }
         if case .refused(let refusal) = outcome, refusal.code == .unsupported {
             let reason = escapeForDisplay(Array(refusal.reason.utf8))
-            do throws(SystemCallError) { try work.store.setFailure(reason, of: hash) } catch {
+            do throws(SystemCallError) { try work.store.setFailure(reason, by: work.decoder, of: hash) } catch {
                 return .unavailable(.cannotBeKept(error))
             }
             // Not counted as failures: nothing is wrong with the film.
@@ -80,7 +80,7 @@ struct RenditionRun {
                 run.finishHash(picture.facts.likeness)
             }
         } failed: { run, reason in
-            try run.work.store.setFailure(reason, of: run.hash)
+            try run.work.store.setFailure(reason, by: run.work.decoder, of: run.hash)
             for kind in kinds { run.failed(kind, reason, isRecorded: false) }
         }
     }

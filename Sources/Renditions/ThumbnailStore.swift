@@ -42,22 +42,25 @@ package struct ThumbnailStore: Hashable, Sendable {
             Self.place(of: hash).appending(Self.name(of: hash, "-\(word).jpg")), [.read, .nonBlocking])
     }
 
-    /// Returns why there is no picture; nil if there is one, or none was attempted.
-    package func failure(of hash: [UInt8]) -> String? {
-        read(Self.place(of: hash).appending(Self.name(of: hash, ".txt")))
+    /// Returns why there is no picture, and the decoder that made none; nil if there is one, or none was attempted.
+    package func failure(of hash: [UInt8]) -> (reason: String, decoder: String)? {
+        guard let lines = read(Self.place(of: hash).appending(Self.name(of: hash, ".txt"))) else { return nil }
+        return (lines[0], lines.count > 1 ? lines[1] : "")
     }
 
-    /// Writes or, with nil, deletes the reason why there is no picture.
-    func setFailure(_ failure: String?, of hash: [UInt8]) throws(SystemCallError) {
+    /// Writes or, with nil, deletes the reason why this decoder made no picture.
+    func setFailure(_ failure: String?, by decoder: String? = nil, of hash: [UInt8]) throws(SystemCallError) {
         let name = Self.name(of: hash, ".txt")
-        if let failure { return try put(Array("\(failure)\n".utf8), named: name, in: Self.place(of: hash)) }
+        if let failure {
+            return try put(Array("\(failure)\n\(decoder ?? "")\n".utf8), named: name, in: Self.place(of: hash))
+        }
         guard let directory = try? openDirectory(root.appending(Self.place(of: hash))) else { return }
         try? directory.unlink(name)
     }
 
     /// Returns the last photo up to which all were processed with these settings; 0 if unknown.
     package func doneUpTo(_ settings: String) -> Int64 {
-        let words = read("done")?.split(separator: " ", maxSplits: 1) ?? []
+        let words = read("done")?[0].split(separator: " ", maxSplits: 1) ?? []
         guard words.count == 2, words[1] == settings else { return 0 }
         return Int64(words[0]) ?? 0
     }
@@ -80,11 +83,13 @@ package struct ThumbnailStore: Hashable, Sendable {
         try directory.put(bytes, as: name)
     }
 
-    /// Returns the first line of a small file.
-    private func read(_ path: BytePath) -> String? {
+    /// Returns the lines of a small file; nil if there are none.
+    private func read(_ path: BytePath) -> [String]? {
         guard let directory = try? openDirectory(root), let file = try? directory.openBeneath(path, .read),
             let bytes = try? file.read(4_096), !bytes.isEmpty
         else { return nil }
-        return String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
+        return bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 }

@@ -16,6 +16,9 @@ package struct ThumbnailWork: Hashable, Sendable {
     let renditions: [String: [RenditionKind]]
     /// If not nil, the wanted renditions for every inbox.
     private let only: [RenditionKind]?
+    /// What identifies the decoder and its libraries; nil if it was not asked, or did not answer. What another one could
+    /// not decode is tried again.
+    private(set) var decoder: String?
 
     /// Uses the defaults without `settings`.
     package init(_ settings: Settings?, state: BytePath, only: [RenditionKind]? = nil) {
@@ -42,7 +45,7 @@ package struct ThumbnailWork: Hashable, Sendable {
         case nothingToDo
         /// There is no thumbnail; the store has the reason.
         case failed(String)
-        /// It is a film, and what reads films is not installed; the store has the reason.
+        /// It needs libav, which is not installed; the store has the reason.
         case unsupported(String)
         /// The photo could not be read from its library; not recorded as a failure.
         case photoUnreadable(String)
@@ -52,8 +55,9 @@ package struct ThumbnailWork: Hashable, Sendable {
     /// A text that identifies the settings that renditions depend on.
     package var key: String {
         let special = renditions.filter { $0.value != RenditionKind.standard }.sorted { $0.key < $1.key }
-        // The last word changes when more formats have thumbnails, so that all photos are gone through again.
-        return (settings.sizes.map { "\($0)" } + ["q\(settings.quality)", "hash", "films"]).joined(separator: ",")
+        // The word before the decoder changes when more formats have thumbnails. Both let all photos be gone through again.
+        let words = ["q\(settings.quality)", "hash", "films", decoder ?? "unknown"]
+        return (settings.sizes.map { "\($0)" } + words).joined(separator: ",")
             + special.map { " \($0.key)=" + $0.value.map(\.rawValue).joined(separator: ",") }.joined()
     }
 
@@ -87,6 +91,19 @@ package struct ThumbnailWork: Hashable, Sendable {
             exit == .exited(status: 1)
         else { return nil }
         return program
+    }
+
+    /// Runs the decoder program to have it identify itself, and waits for it.
+    package mutating func identifyDecoder() {
+        decoder = (try? Self.identity(of: program)) ?? nil
+    }
+
+    private static func identity(of program: BytePath) throws(SystemCallError) -> String? {
+        let output = try OwnedDescriptor.memoryFile(named: "photoinbox-decoder")
+        let words: [BytePath] = ["--identify", "--films"]
+        let exit = try ChildProcess.spawn(program, words, output: .descriptor(output.raw), error: .null).wait()
+        let line = try output.read(64).prefix { $0 != 0x0A }
+        return exit == .exited(status: 0) && !line.isEmpty ? String(decoding: line, as: UTF8.self) : nil
     }
 
     private func client() throws -> DecoderClient {
@@ -126,8 +143,8 @@ package struct ThumbnailWork: Hashable, Sendable {
                 guard let kind = RenditionKind(rawValue: record.kind) else { continue }
                 if let reason = record.reason { failed[kind] = reason } else { present.insert(kind) }
             }
-            if let reason = store.failure(of: hash), !reason.hasPrefix(Self.filmsUnsupported) {
-                for kind in [RenditionKind.thumbnail, .preview] { failed[kind] = reason }
+            if let failure = store.failure(of: hash), decoder == nil || failure.decoder == decoder {
+                for kind in [RenditionKind.thumbnail, .preview] { failed[kind] = failure.reason }
             }
         }
         return RenditionPlan(wanted: wanted, present: present, failed: failed)
@@ -154,10 +171,6 @@ package struct ThumbnailWork: Hashable, Sendable {
     package func isConcerned(_ photo: PhotoRecord) -> Bool {
         !photo.part.isSidecar && Self.kind(of: photo.format) != nil
     }
-
-    /// How the reason begins why there is no thumbnail of a film where libav is not installed. It may be later, so these
-    /// are tried again.
-    static let filmsUnsupported = "films: "
 
     func limits(of kind: DecoderRequest.Kind) -> DecoderRequest.Limits {
         var limits = DecoderRequest.Limits(

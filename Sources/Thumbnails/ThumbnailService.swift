@@ -63,9 +63,8 @@ package actor ThumbnailService: DaemonPart {
     package func adopt(_ settings: Settings) async {
         guard !isStopped else { return }
         isPausing = false
-        let next =
-            settings.pictures.isEnabled
-            ? ThumbnailWork(settings, state: settings.state) : nil
+        var next = settings.pictures.isEnabled ? ThumbnailWork(settings, state: settings.state) : nil
+        next?.identifyDecoder()
         if next == work { return resume() }
         await endWork()
         work = next

@@ -50,7 +50,10 @@ extension EndToEnd {
             made = pictures(of: house)
             #expect(made.keys.filter { $0.hasSuffix(".jpg") }.count == 4)
             let reasons = made.filter { $0.key.hasSuffix(".txt") }.values.map { String(decoding: $0, as: UTF8.self) }
-            #expect(reasons == ["65500 x 65500 pixels\n"])
+            // The second line identifies the decoder.
+            let lines = reasons.map { $0.split(separator: "\n", omittingEmptySubsequences: false) }
+            #expect(lines.count == 1 && lines[0].count == 3 && lines[0][0] == "65500 x 65500 pixels", "\(reasons)")
+            #expect(lines[0].count > 1 && UInt64(lines[0][1], radix: 16) != nil, "\(reasons)")
 
             let told = try #require(try await house.state(of: daemon).pictures)
             #expect(told.made == 2 && told.failed == 1 && told.decodersLost == 0)
@@ -69,6 +72,21 @@ extension EndToEnd {
             #expect(explained.lines.contains { $0.contains("no thumbnail") && $0.contains("65500 x 65500 pixels") })
             try await daemon.stop()
             #expect(!pictures(of: house).keys.contains { $0.hasSuffix(".part") })
+        }
+
+        /// A script that runs the decoder after a line of its own.
+        private static func decoder(_ house: House, after line: String) async throws -> String {
+            let path = house.path("decoder")
+            let script = "#!/bin/sh\n\(line)\nexec \(BuiltPrograms.path("photoinbox-decoder")) \"$@\"\n"
+            try Data(script.utf8).write(to: URL(filePath: path))
+            chmod(path, 0o755)
+            // While a program that was just started by another test still has the file open, it is busy (ETXTBSY).
+            _ = try await poll {
+                try? runProgram([path, "--identify"])
+            } until: {
+                $0 != nil
+            }
+            return path
         }
 
         private static let hasFilms: Bool = {
@@ -113,15 +131,8 @@ extension EndToEnd {
         func filmsLater() async throws {
             let house = try House()
             // As where libav is not installed: it loads nothing.
-            let decoder = house.path("decoder")
-            let script = """
-                #!/bin/sh
-                for word; do shift; [ "$word" = --films ] || set -- "$@" "$word"; done
-                exec \(BuiltPrograms.path("photoinbox-decoder")) "$@"
-
-                """
-            try Data(script.utf8).write(to: URL(filePath: decoder))
-            chmod(decoder, 0o755)
+            let decoder = try await Self.decoder(
+                house, after: "for word; do shift; [ \"$word\" = --films ] || set -- \"$@\" \"$word\"; done")
             let daemon = try await house.start(
                 configuration: Self.configuration("enabled = \"yes\"", "decoder = \"\(decoder)\""))
             try house.drop(try Photos.named("film.mp4"), as: "film.mp4")
@@ -135,6 +146,35 @@ extension EndToEnd {
             #expect(try await ask(house, "thumbs").status == 0)
             #expect(self.pictures(of: house).keys.filter { $0.hasSuffix(".jpg") }.count == 2)
             #expect(!self.pictures(of: house).keys.contains { $0.hasSuffix(".txt") })
+        }
+
+        @Test("What could not be decoded is tried again with other libraries, and not with the same")
+        func otherLibraries() async throws {
+            let house = try House()
+            let identity = house.path("identity")
+            try Data("one\n".utf8).write(to: URL(filePath: identity))
+            let decoder = try await Self.decoder(house, after: "[ \"$1\" = --identify ] && exec cat \(identity)")
+            let configuration = Self.configuration("enabled = \"yes\"", "decoder = \"\(decoder)\"")
+            var daemon = try await house.start(configuration: configuration)
+            try house.drop(try Photos.tooLarge(), as: "bomb.jpg")
+            try await daemon.lines(holding: ["filed inbox/bomb.jpg", "bomb.jpg: 65500 x 65500 pixels"])
+            try await daemon.stop()
+            #expect(try await ask(house, "thumbs").status == 0)
+            daemon = try await house.start(configuration: configuration)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try await daemon.line(holding: "a.jpg made")
+            #expect(daemon.count(of: "bomb.jpg: 65500 x 65500 pixels") == 0)
+            try await daemon.stop()
+
+            try Data("two\n".utf8).write(to: URL(filePath: identity))
+            daemon = try await house.start(configuration: configuration)
+            try await daemon.line(holding: "bomb.jpg: 65500 x 65500 pixels")
+            try await daemon.stop()
+            #expect(try await ask(house, "thumbs").status == 0)
+            try Data("three\n".utf8).write(to: URL(filePath: identity))
+            #expect(try await ask(house, "thumbs").status == 3)
+            let explained = try await ask(house, "explain", "inbox/bomb.jpg")
+            #expect(explained.lines.contains { $0.contains("no thumbnail") && $0.contains("65500 x 65500 pixels") })
         }
 
         @Test(

@@ -13,6 +13,9 @@ int cpictures_start(void);
 /* Loads the libraries that read films, if they are installed; before any confinement, too. */
 void cpictures_start_films(void);
 
+/* A digest of the builds of this program and of the libraries above: with another one, what was refused may be read. */
+uint64_t cpictures_digest(void);
+
 /* Limits that are checked before decoding. A film ends its search within the seconds, of processor time and in all, beyond
    which the process may be killed. */
 struct cpictures_limits {

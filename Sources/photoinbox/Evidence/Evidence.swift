@@ -125,7 +125,7 @@ struct EvidenceSearch {
             evidence.previewSize = pictures.preview
             evidence.thumbnails = pictures.sizes.filter { store.has(hash, size: $0) }
                 .map { ($0, store.path(of: hash, size: $0)) }
-            evidence.noThumbnail = store.failure(of: hash)
+            evidence.noThumbnail = store.failure(of: hash)?.reason
             evidence.renditions = try catalogue.map { try RenditionStanding.all(of: photo, in: $0, places) } ?? []
         }
         try gatherHooks(&evidence)

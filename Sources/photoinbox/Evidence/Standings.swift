@@ -36,7 +36,7 @@ struct RenditionStanding: Hashable, JSONRepresentable {
         guard work.isConcerned(stored.photo) else { return [] }
         let wanted = RenditionPlan(wanted: work.kinds(for: stored.photo.inbox)).states
         let plan = work.plan(for: stored, known: records)
-        let failure = work.store.failure(of: stored.photo.sha256)
+        let failure = work.store.failure(of: stored.photo.sha256)?.reason
         return RenditionKind.allCases.compactMap { kind in
             let record = records.first { $0.kind == kind.rawValue }
             if let word = work.word(of: kind), work.store.has(stored.photo.sha256, word) {

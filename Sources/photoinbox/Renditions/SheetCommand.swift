@@ -92,7 +92,8 @@ struct SheetCommand: DaemonCommand {
                 .usage, "a page of \(photos.count) fields of \(tile) pixels is too large",
                 action: "Use a smaller --tile or --limit, or other --columns.")
         }
-        let work = ThumbnailWork(places.settings, state: places.state, only: [.thumbnail])
+        var work = ThumbnailWork(places.settings, state: places.state, only: [.thumbnail])
+        work.identifyDecoder()
         var run = SheetRun(work: work, display: display, interruption: interruption) {
             let catalogue = try places.openCatalogue()
             try SelectedLibrary(places, catalogue).require(of: catalogue)

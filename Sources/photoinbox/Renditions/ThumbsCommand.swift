@@ -45,7 +45,8 @@ struct ThumbsCommand: DaemonCommand {
         let interruption = Interruption(announce: display.remark)
         let catalogue = try places.openCatalogue()
         try SelectedLibrary(places, catalogue).require(of: catalogue)
-        let work = ThumbnailWork(places.settings, state: places.state)
+        var work = ThumbnailWork(places.settings, state: places.state)
+        work.identifyDecoder()
         var run = ThumbsRun(
             work: work, isJSON: output.json, display: display, interruption: interruption, places: places)
         let clients: [DecoderClient]
