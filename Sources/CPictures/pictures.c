@@ -130,12 +130,14 @@ static int save_all(VipsImage *first, int quality, struct cpictures_part *parts,
     return result;
 }
 
-/* Maps a private copy of a file. Not with fstat(3), which calls fstatat(2): a confined process may not call functions with a path. */
-static void *map(int fd, size_t *length) {
+/* Maps a file, or with `is_changed` a copy of it that is this process's own. Not with fstat(3), which calls fstatat(2): a
+   confined process may not call functions with a path. */
+static void *map(int fd, size_t *length, int is_changed) {
     off_t end = lseek(fd, 0, SEEK_END);
     if (end <= 0) return NULL;
     *length = (size_t)end;
-    void *bytes = mmap(NULL, *length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    int protection = is_changed ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *bytes = mmap(NULL, *length, protection, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
@@ -253,7 +255,7 @@ static int make_of_input(const struct input *input, const struct cpictures_limit
     if (result != CPICTURES_DONE) return result;
     if (is_plain) {
         size_t length = input->length;
-        void *mapped = input->bytes ? NULL : map(input->fd, &length);
+        void *mapped = input->bytes ? NULL : map(input->fd, &length, 0);
         const void *bytes = mapped ? mapped : input->bytes;
         if (!bytes) return CPICTURES_UNREADABLE;
         int is_unusual = 0;
@@ -317,7 +319,7 @@ static int make_of_picture(int fd, const struct cpictures_limits *limits, int qu
     if (result != CPICTURES_UNREADABLE) return result;
     cpictures_release(parts, count);
     size_t length = 0;
-    uint8_t *bytes = map(fd, &length);
+    uint8_t *bytes = map(fd, &length, 1);
     if (!bytes) return CPICTURES_UNREADABLE;
     result = make_otherwise(bytes, length, limits, quality, parts, count, facts);
     munmap(bytes, length);
@@ -451,7 +453,7 @@ static int make_of_x3f(uint8_t *bytes, size_t length, const struct cpictures_lim
 static int make_of_raw(int fd, const struct cpictures_limits *limits, int quality, struct cpictures_part *parts,
                        uint32_t count, struct cpictures_facts *facts) {
     size_t length = 0;
-    void *bytes = map(fd, &length);
+    void *bytes = map(fd, &length, 0);
     if (!bytes) return CPICTURES_UNREADABLE;
     int result = CPICTURES_UNREADABLE;
     int is_x3f = length >= 4 && memcmp(bytes, "FOVb", 4) == 0;
