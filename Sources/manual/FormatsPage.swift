@@ -16,10 +16,9 @@ func formatsPage() -> String {
     }
     lines += [
         "",
-        "The thumbnail of a film needs libavformat, libavcodec and libswscale; see [renditions](renditions.md). A JPEG of 12 bits",
-        "and a lossless JPEG have no thumbnail: libjpeg-turbo before version 3 reads neither, and libvips asks for 8 bits only. A",
-        "HEIF has none whose main picture is in a coding that the installed libheif cannot decode, such as `unci` on Debian 12.",
-        "LibRaw reads no X3F where it is built without its X3F tools, as Debian's is.",
+        "The thumbnail of a film needs libavformat, libavcodec and libswscale, and so does that of a lossless JPEG or one of 12 bits,",
+        "of at most 71 million pixels; see [renditions](renditions.md). A HEIF has none whose main picture is in a coding that the",
+        "installed libheif cannot decode, such as `unci` on Debian 12.",
         "",
         "Sidecars are filed with their photo: `.xmp`, `.aae`, `.thm`, and the `.json` of Google Takeout. Everything else stays in",
         "its inbox: `photoinbox status` counts it, `photoinbox explain FILE` says why.",

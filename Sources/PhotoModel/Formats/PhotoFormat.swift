@@ -113,13 +113,13 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
     /// What its small pictures are made of, for people.
     package var thumbnail: String {
         switch self {
-        case .jpeg: "yes, of 8 bits"
+        case .jpeg: "yes; of lossless ones and those of 12 bits with libav"
         case .gif: "yes, of the first picture"
         case .psd: "the one in the file, of at most 160 pixels"
         case .heic, .heif, .avif: "yes, of the main picture"
         case .png, .webp, .tiff, .jxl, .jp2: "yes"
-        case .dng, .cr2, .cr3, .crw, .nef, .arw, .raf, .rw2, .orf, .pef, .srw, .mrw: "the camera's preview"
-        case .x3f: "the camera's preview, if LibRaw reads X3F"
+        case .dng, .cr2, .cr3, .crw, .nef, .arw, .raf, .rw2, .orf, .pef, .srw, .mrw, .x3f:
+            "the camera's preview"
         case .mp4, .mov, .avi, .mts, .mkv: "a frame, with libav"
         }
     }
