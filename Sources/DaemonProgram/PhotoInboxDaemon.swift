@@ -184,6 +184,13 @@ package struct PhotoInboxDaemon: ParsableCommand {
     @Flag(name: .long, help: "Check the configuration and exit.")
     var check = false
 
+    /// By photoinbox setup, which replaces the file after that.
+    @Flag(
+        name: .long,
+        help: ArgumentHelp(
+            "With --check: check standard input as the content of the configuration file.", visibility: .hidden))
+    var input = false
+
     @Flag(name: .long, help: "Accept the directory at the library's path as the library, and exit.")
     var acceptLibrary = false
 
@@ -231,6 +238,13 @@ package struct PhotoInboxDaemon: ParsableCommand {
         HeapMemory.keepSmall()
         let service = ServiceManager.takeFromEnvironment()
         var options = daemonOptions()
+        // Before root becomes the service's user, who could not open it.
+        if check, input {
+            do { options.content = try DaemonOptions.content(of: "/dev/stdin") } catch {
+                Self.printError("photoinboxd: \(error)")
+                Self.end(EX_OSERR)
+            }
+        }
         if let runHookFor {
             Self.end(HookRunning.serve(runHookFor, options: options, service: service) { Self.printError($0) })
         }

@@ -1,6 +1,6 @@
 package import FileValues
 import Glibc
-import LinuxKernel
+package import LinuxKernel
 package import Reporting
 package import Settings
 
@@ -14,6 +14,8 @@ package struct DaemonOptions: Sendable {
     package var values: [(flag: String, key: String, value: String)] = []
     /// `KEY=VALUE`, from `--set`.
     package var assignments: [String] = []
+    /// What is checked as the content of ``file``, which it is to become.
+    package var content: [UInt8]?
     /// Whether they are checked for a unit that this process is not in.
     package var isOutsideUnit = false
     /// Environment and directories of the process, read once.
@@ -46,7 +48,10 @@ package struct DaemonOptions: Sendable {
     package func read() -> SettingsBuilder {
         var builder = SettingsBuilder(context: context)
         if let file = effectiveFile {
-            do { builder.addFile(try Self.content(of: file), path: file) } catch {
+            do {
+                let bytes = if let content { content } else { try Self.content(of: file) }
+                builder.addFile(bytes, path: file)
+            } catch {
                 builder.addUnreadableFile(path: file, reason: "cannot be read: \(error.code)")
             }
         }
@@ -68,7 +73,8 @@ package struct DaemonOptions: Sendable {
     /// A configuration larger than this is a mistake, not a configuration.
     private static let largestFile = 1 << 20
 
-    private static func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
+    /// The whole of a file, unless it is that large.
+    package static func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
         let file = try descriptorCall("open", path: path) { path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) } }
         var content = [UInt8](repeating: 0, count: largestFile)
         var filled = 0

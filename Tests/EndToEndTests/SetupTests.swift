@@ -164,6 +164,41 @@ extension EndToEnd {
             #expect(try Self.copies(house) == [])
         }
 
+        @Test(
+            "Killed while the daemon judges the configuration, it leaves the one that was there",
+            .enabled(if: canMount, withoutMounts))
+        func killed() async throws {
+            let house = try House()
+            // In the daemon's place: what is judged is not there yet, and whoever asks is killed.
+            let fake = """
+                #!/bin/sh
+                cat >\(house.path("judged"))
+                kill -9 $PPID
+                """
+            try Data(fake.utf8).write(to: URL(filePath: house.path("fake")))
+            let script = """
+                printf 'library = "%s/photos/library"\n' $0 >$0/photoinbox.toml
+                cp $0/photoinbox.toml $0/before
+                chmod 755 $0/fake
+                mount --bind $0/fake "$1"
+                "$2" "${@:3}" </dev/null
+                umount "$1"
+                cmp $0/before $0/photoinbox.toml && ls $0 | grep toml
+                grep '^path' $0/judged
+                "$2" "${@:3}" </dev/null
+                """
+            let program = try RunningProgram(
+                ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/bash", "-c", script, house.root]
+                    + [BuiltPrograms.path("photoinboxd"), BuiltPrograms.path("photoinbox")] + Self.options(house)
+                    + ["--yes"])
+            #expect(try await program.ending() == .status(3), "\(program.lines)")
+            let said = program.lines
+            let first = said.firstIndex(of: "photoinbox.toml") ?? said.count
+            #expect(said.dropFirst(first + 1).first == "path = \"\(house.path("drops/inbox"))\"", "\(said)")
+            #expect(!said.prefix(first).contains { $0.hasPrefix("done   \(house.path("photoinbox.toml"))") }, "\(said)")
+            #expect(said.dropFirst(first).contains("done   \(house.path("photoinbox.toml")): with"), "\(said)")
+        }
+
         @Test("Without a terminal and without answers it names the missing ones")
         func answers() async throws {
             let house = try House()

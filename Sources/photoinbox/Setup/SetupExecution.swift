@@ -43,13 +43,9 @@ struct SetupExecution {
                     return "this file system keeps no access lists, so those who drop need the umask 002"
                 }
             case .file(let path, let was, let bytes, let copy):
+                // Before it is there, so that nothing that ends this leaves a file that no start accepts.
+                if path == plan.configurationFile { try requireAccepted(bytes) }
                 try replace(path, was, bytes, copy)
-                if path == plan.configurationFile {
-                    do { try requireAccepted() } catch {
-                        try restore(path, was != nil, copy)
-                        throw error
-                    }
-                }
             case .run(let words):
                 // One that runs may still have a configuration of before.
                 if words.first == "systemctl", words.contains("start") || words.contains("restart") {
@@ -131,7 +127,8 @@ struct SetupExecution {
             try file.sync()
         }
         if let was { try write(was, copy.name) }
-        let part = path.name.addingSuffix(".\(getpid()).part")
+        // Of one name, so that the next run replaces what an interrupted one left.
+        let part = path.name.addingSuffix(".setup.part")
         try? directory.unlink(part)
         do {
             try write(bytes, part)
@@ -143,31 +140,23 @@ struct SetupExecution {
         }
     }
 
-    /// Puts the copy of a file back, or removes a new one.
-    private func restore(_ path: BytePath, _ hasCopy: Bool, _ copy: BytePath) throws {
-        let directory = try openWithoutLinks(path.parent)
-        if hasCopy {
-            try directory.rename(copy.name, replacing: path.name)
-        } else {
-            try directory.unlink(path.name)
-        }
-        try directory.syncDirectory()
-    }
-
-    /// Throws if the daemon would refuse the configuration: then it must neither be written nor read at a restart.
-    private func requireAccepted() throws {
-        guard let failure = try refusal() else { return }
+    /// Throws if the daemon would refuse the configuration, or `content` as that: then it must neither be written nor
+    /// read at a restart.
+    private func requireAccepted(_ content: [UInt8]? = nil) throws {
+        guard let failure = try refusal(of: content) else { return }
         throw CommandFailure(
-            .configuration, "photoinboxd refuses \(plan.answers.configuration), so that is not changed:\n\(failure)",
+            .configuration,
+            "photoinboxd refuses \(plan.answers.configuration), so "
+                + "\(content == nil ? "it is not started with that" : "that is not written"):\n\(failure)",
             action: "Correct that, then run this again.")
     }
 
     /// What the daemon's check says, if it refuses the configuration: as root it is the service's user.
-    private func refusal() throws -> String? {
+    private func refusal(of content: [UInt8]?) throws -> String? {
         let check = [programBeside("photoinboxd").escaped, "--check", "--config", plan.answers.configuration.escaped]
-        guard let done = try runTool(check), done.exit == .exited(status: ExitStatus.configuration.rawValue) else {
-            return nil
-        }
+        let input = try memoryFile("configuration", content: content ?? [])
+        let done = try runTool(check + (content == nil ? [] : ["--input"]), input: .descriptor(input.raw))
+        guard let done, done.exit == .exited(status: ExitStatus.configuration.rawValue) else { return nil }
         return done.output.split(separator: "\n").map { printable(String($0)) }.joined(separator: "\n")
     }
 
