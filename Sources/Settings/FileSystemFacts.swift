@@ -14,6 +14,8 @@ package protocol FileSystemFacts {
     var user: (name: String, isService: Bool) { get }
     /// Whether this process checks for a unit that it is not in, which may be shown home directories that this one is not.
     var isOutsideUnit: Bool { get }
+    /// What the unit hides from the service; see ``protectedHomes()``.
+    var homes: [BytePath] { get }
     /// Whether a user of this name or number exists.
     func hasUser(_ name: String) -> Bool
     /// Whether a group of this name or number exists.
@@ -23,6 +25,14 @@ package protocol FileSystemFacts {
     /// Returns how two directories overlap if their mounts do not show it: creates a file in one and searches the other
     /// for it.
     func probe(_ first: BytePath, _ second: BytePath) -> PlaceMeeting.Relation?
+}
+
+/// Where `ProtectHome=` of systemd.exec(5) hides directories of people: here, or at what these are links to, since it mounts
+/// over that. It also hides /run/user, where no photos stay.
+package func protectedHomes() -> [BytePath] {
+    (["/home", "/root"] as [BytePath]).flatMap { home in
+        [home] + ((try? realPath(home)).map { $0 == home ? [] : [$0] } ?? [])
+    }
 }
 
 /// The kind of the entry at a path.
@@ -139,6 +149,8 @@ package struct LocalFileSystem: FileSystemFacts {
         let number = geteuid()
         return (userName(number) ?? "user \(number)", (1..<1000).contains(number))
     }
+
+    package var homes: [BytePath] { protectedHomes() }
 
     package func hasUser(_ name: String) -> Bool { userNumber(name).map { $0 != .max } ?? false }
 

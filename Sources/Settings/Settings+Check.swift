@@ -120,7 +120,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         return user.isService ? "; sudo chown \(user.name): \(path)" : ""
     }
 
-    private func isHome(_ path: BytePath) -> Bool { path.isInside("/home") || path.isInside("/root") }
+    private func isHome(_ path: BytePath) -> Bool { facts.homes.contains { path.isInside($0) } }
 
     /// The installed unit hides home directories, which a check from a shell sees.
     private func hint(of path: BytePath) -> String {

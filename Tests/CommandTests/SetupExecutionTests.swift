@@ -31,6 +31,11 @@ import Testing
         #expect(SetupUnit().reading("LoadState=masked")?.isMasked == true)
         #expect(SetupUnit().reading(shown.replacing("LoadState=loaded", with: "LoadState=not-found")) == nil)
         #expect(SetupUnit().reading("") == nil)
+        // As systemd resolves a link at /home.
+        var elsewhere = unit
+        elsewhere.homes = ["/home", "/var/home"]
+        #expect(!unit.dropInText(["/var/home/ana/P"]).contains("Bind"))
+        #expect(elsewhere.dropInText(["/var/home/ana/P"]).contains("ProtectHome=tmpfs\nBindPaths=-/var/home/ana/P\n"))
         let text = unit.dropInText(["/data/my photos/100%", "/home/ana/P"])
         #expect(
             text.hasSuffix(

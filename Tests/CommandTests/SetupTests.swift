@@ -59,7 +59,7 @@ import Testing
             ("/home/ana/Pictures/inbox", "/home/ana/Pictures/library", "_photoinbox"),
         ] {
             // Only ana may enter her home directory.
-            if Self.beginnings[beginning].0 == "no service manager", inbox.isInHome { continue }
+            if Self.beginnings[beginning].0 == "no service manager", inbox.isInside("/home") { continue }
             if Self.beginnings[beginning].0 == "another inbox and library", library != "/srv/photos/library" {
                 continue
             }

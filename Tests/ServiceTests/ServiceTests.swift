@@ -57,6 +57,8 @@ extension WithSystemd {
                     "an inbox in a home directory is filed", "which alone the service sees there",
                     "an inbox in a closed home directory is set up", "and filed", "and the first one is, too",
                     "a configuration with a mistake is left alone", "which is said with its line",
+                    "an inbox below a home that is a link is set up", "and filed, too",
+                    "where the service sees nothing else",
                 ], in: try await box.run(script: "service-setup.sh"))
         }
 

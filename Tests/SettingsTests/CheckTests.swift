@@ -30,6 +30,7 @@ private struct FakeFileSystem: FileSystemFacts {
     func objection(to path: BytePath, owners: Set<UInt32>, isProgram: Bool) -> String? { objections[path] }
     var user = (name: "ana", isService: false)
     var isOutsideUnit = false
+    var homes: [BytePath] = ["/home", "/root"]
     func hasUser(_ name: String) -> Bool { name == "ana" }
     func hasGroup(_ name: String) -> Bool { name == "photos" }
     var mountLines = ["1 0 8:1 / / rw - ext4 /dev/a rw"]
@@ -147,6 +148,9 @@ struct CheckTests {
         #expect(severities(hidden) == [.warning, .warning])
         let elsewhere = try settings(text.replacing("/home/ana/library", with: "/srv/library"), at: "/x.toml")
         #expect(severities(elsewhere) == [.error, .warning])
+        // Where /home is a link, as a unit resolves it.
+        facts.homes.append("/srv")
+        #expect(severities(elsewhere) == [.warning, .warning])
     }
 
     @Test("An inbox on a disk that does not answer is a warning, a library there an error")

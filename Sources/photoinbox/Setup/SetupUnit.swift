@@ -25,6 +25,8 @@ struct SetupUnit: Hashable {
     /// Whether it sees no home directories but those in `bound`.
     var hidesHomes = false
     var bound: [BytePath] = []
+    /// What those are in, without links.
+    var homes: [BytePath] = ["/home", "/root"]
 
     /// `systemctl` and these words.
     func command(_ words: String...) -> [String] { ["systemctl"] + (isOfUser ? ["--user"] : []) + words }
@@ -32,6 +34,7 @@ struct SetupUnit: Hashable {
     /// Asks the service manager for the unit, of the system or of a user, that reads `configuration`.
     static func ask(_ configuration: BytePath, isOfSystem: Bool, _ context: SettingsContext) -> SetupUnit? {
         var unit = SetupUnit()
+        unit.homes = protectedHomes()
         switch StandardPlaces(of: configuration, home: context.home) {
         case .instance(let name) where isOfSystem: unit.name = "photoinboxd@\(name)"
         case .user where !isOfSystem: unit.isOfUser = true
@@ -96,12 +99,14 @@ struct SetupUnit: Hashable {
     /// Whether it may write to `path`.
     func reaches(_ path: BytePath) -> Bool {
         writable.contains { path.isInside($0) }
-            && (!hidesHomes || !path.isInHome || bound.contains { path.isInside($0) })
+            && (!hides(path) || bound.contains { path.isInside($0) })
     }
+
+    private func hides(_ path: BytePath) -> Bool { hidesHomes && homes.contains { path.isInside($0) } }
 
     /// Places in home directories that alone it will see there.
     func hiddenRoots(of paths: [BytePath]) -> [BytePath] {
-        hidesHomes ? bound + BytePath.roots(of: paths.filter { !reaches($0) }).filter(\.isInHome) : []
+        hidesHomes ? bound + BytePath.roots(of: paths.filter { !reaches($0) }).filter { hides($0) } : []
     }
 
     /// The same without what a drop-in allows.
@@ -119,7 +124,7 @@ struct SetupUnit: Hashable {
     /// A drop-in that lets it write to `places`, and start without those whose disk is absent.
     func dropInText(_ places: [BytePath]) -> String {
         // Where it sees home directories, somebody has decided so.
-        let atHome = places.filter { hidesHomes && $0.isInHome }
+        let atHome = places.filter { hides($0) }
         return "# Written by photoinbox setup: the places of photos.\n[Service]\n"
             + (atHome.isEmpty ? "" : "ProtectHome=tmpfs\n")
             + atHome.map { "BindPaths=\(Self.optional($0))\n" }.joined()
@@ -141,8 +146,6 @@ extension SetupUnit? {
 }
 
 extension BytePath {
-    var isInHome: Bool { isInside("/home") || isInside("/root") }
-
     /// Whether it is shared by programs or people, or all of somebody's files.
     var isShared: Bool {
         let names = components

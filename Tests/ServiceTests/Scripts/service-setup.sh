@@ -86,3 +86,19 @@ cp /etc/photoinbox/photoinbox.toml /run/edited
 if photoinbox setup --yes "${local_people[@]}" >/run/said 2>&1; then status=0; else status=$?; fi
 check "a configuration with a mistake is left alone" photoinboxd cmp /run/edited /etc/photoinbox/photoinbox.toml
 check "which is said with its line" photoinboxd sh -c "test $status = 78 && grep -q 'photoinbox.toml:.*libary' /run/said"
+
+# Home directories elsewhere, as on systems of images: the unit hides what a link at /home leads to.
+systemctl stop photoinboxd
+umount /home
+mv /home /homes
+ln -s homes /home
+rm /etc/photoinbox/photoinbox.toml /etc/systemd/system/photoinboxd*.service.d/photoinboxd-setup.conf
+systemctl daemon-reload
+useradd --uid 4713 --home-dir /home/cea cea
+install -d -o cea -g cea -m 0700 /home/cea
+mount -t tmpfs -o mode=700,uid=4713,gid=4713 tmpfs /home/cea
+check "an inbox below a home that is a link is set up" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said >&2; exit 1; }' - \
+    photoinbox setup --yes --for me --as cea --inbox /home/cea/inbox --library /srv/photos/library
+check "and filed, too" photoinboxd grep -q '^test  a photo that cea dropped' /run/said
+check "where the service sees nothing else" photoinboxd \
+    test "$(find "/proc/$(property photoinboxd MainPID)/root/homes/" -mindepth 1 -printf '%P ')" = "cea cea/inbox "
