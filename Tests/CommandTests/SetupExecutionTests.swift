@@ -173,6 +173,46 @@ import Testing
         #expect(throws: CommandFailure.self) { _ = try work.carryOut(write) }
     }
 
+    @Test("If the service does not start with what was written, what was there before is put back")
+    func restored() throws {
+        let scratch = try ScratchDirectory()
+        let (file, copy) = (scratch.bytePath.appending("file"), scratch.bytePath.appending("copy"))
+        try shell("mkdir library inbox st", in: scratch)
+        // What the daemon accepts, since setup asks it where it is built.
+        let path = scratch.path
+        let old = Array(
+            "library = \"\(path)/library\"\nstate = \"\(path)/st\"\n[inbox.a]\npath = \"\(path)/inbox\"\n".utf8)
+        var answers = answers()
+        answers.configuration = file
+        let plan = try plan(answers, SetupMachine())
+        func run(_ program: String, was: [UInt8]?, isRunning: Bool = true) throws -> CommandFailure? {
+            var work = SetupExecution(plan: plan)
+            let step = { SetupStep(subject: "x", found: "x", act: $0) }
+            _ = try work.carryOut(step(.file(file, was: was, old + Array("# new\n".utf8), copy: copy)))
+            do {
+                _ = try work.carryOut(step(.start([program], isRunning: isRunning)))
+                return nil
+            } catch let failure as CommandFailure { return failure }
+        }
+        let failure = try #require(try run("/bin/false", was: nil, isRunning: false))
+        #expect(
+            failure.message == "/bin/false exited with status 1; what was there before is put back: \(file)",
+            "\(failure.message)")
+        #expect(SetupPlace(at: file) == nil)
+        try Data(old).write(to: URL(filePath: scratch.appending("file")))
+        let again = try #require(try run("/bin/false", was: old))
+        #expect(again.message.hasPrefix(failure.message + "; but /bin/false "), "\(again.message)")
+        #expect(try bytes(of: scratch.appending("file")) == old && SetupPlace(at: copy) == nil)
+        // One that fails the first time alone.
+        try shell(
+            "printf '#!/bin/sh\\n! rmdir %s/once 2>/dev/null\\n' \"$PWD\" >try; chmod 700 try; mkdir once", in: scratch)
+        let once = try #require(try run(scratch.appending("try"), was: old))
+        #expect(once.message.hasSuffix("; the service runs with that"), "\(once.message)")
+        #expect(try bytes(of: scratch.appending("file")) == old)
+        #expect(try run("/bin/true", was: old) == nil)
+        #expect(try bytes(of: scratch.appending("file")).count == old.count + 6)
+    }
+
     @Test("A parent that is exchanged while a directory is made does not have another one changed")
     func exchanged() async throws {
         let scratch = try ScratchDirectory()

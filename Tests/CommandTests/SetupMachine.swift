@@ -69,7 +69,7 @@ struct SetupMachine {
             case .file(let path, let was, let bytes, _):
                 #expect(files[path] == was && places[path.parent] != nil, "\(path)")
                 files[path] = bytes
-            case .run(let words): run(words)
+            case .run(let words), .start(let words, _): run(words)
             case .reload: running = files[Self.configuration]
             case .byHand, nil: break
             }

@@ -56,6 +56,8 @@ extension WithSystemd {
                     "the commands that it prints can be run", "and do the same", "but for the list of new files",
                     "an inbox in a home directory is filed", "which alone the service sees there",
                     "an inbox in a closed home directory is set up", "and filed", "and the first one is, too",
+                    "a restart that fails is reported", "what was there before is there again",
+                    "and the service runs with it", "as its manager has read it",
                     "a configuration with a mistake is left alone", "which is said with its line",
                     "an inbox below a home that is a link is set up", "and filed, too",
                     "where the service sees nothing else",

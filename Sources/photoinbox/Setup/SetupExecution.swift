@@ -13,6 +13,8 @@ struct SetupExecution {
     let plan: SetupPlan
     /// The directories that it has made.
     private var made: [BytePath: SetupPlace] = [:]
+    /// The files that it has written, with the copies of those that were there.
+    private var written: [(path: BytePath, copy: BytePath?)] = []
 
     private var contact: ControlContact { ControlContact(runtime: plan.settings.runtime) }
 
@@ -46,17 +48,20 @@ struct SetupExecution {
                 // Before it is there, so that nothing that ends this leaves a file that no start accepts.
                 if path == plan.configurationFile { try requireAccepted(bytes) }
                 try replace(path, was, bytes, copy)
-            case .run(let words):
+                written.append((path, was.map { _ in copy }))
+            case .run(let words): try run(words)
+            case .start(let words, let isRunning):
                 // One that runs may still have a configuration of before.
-                if words.first == "systemctl", words.contains("start") || words.contains("restart") {
-                    try requireAccepted()
+                try requireAccepted()
+                do { try run(words) } catch let failure as CommandFailure {
+                    throw restored(after: failure, isRunning ? words : nil)
                 }
-                try run(words)
             case .reload:
                 let answer = try contact.ask(ControlRequest(.reload))
                 if let failure = CommandFailure(answer) {
                     let mistakes = answer.text.map { ":\n" + $0 } ?? ""
-                    throw CommandFailure(failure.status, failure.message + mistakes, action: failure.action)
+                    throw restored(
+                        after: CommandFailure(failure.status, failure.message + mistakes, action: failure.action), nil)
                 }
             case .byHand: return "start it: \(step.commands.joined(separator: "; "))"
             case nil: break
@@ -140,6 +145,33 @@ struct SetupExecution {
         }
     }
 
+    /// Puts back the files that were there, with which `restart` has the service run again; returns `failure` with what
+    /// became of that.
+    private mutating func restored(after failure: CommandFailure, _ restart: [String]?) -> CommandFailure {
+        if written.isEmpty { return failure }
+        var words = failure.message + "; what was there before is put back: "
+        words += written.map(\.path.escaped).joined(separator: ", ")
+        do {
+            for (path, copy) in written.reversed() {
+                let directory = try openWithoutLinks(path.parent)
+                if let copy {
+                    try directory.rename(copy.name, replacing: path.name)
+                } else {
+                    try directory.unlink(path.name)
+                }
+                try directory.syncDirectory()
+            }
+            let isOfUnit = written.contains { $0.path != plan.configurationFile }
+            written = []
+            if isOfUnit { try run(["systemctl", "daemon-reload"]) }
+            if let restart {
+                try run(restart)
+                words += "; the service runs with that"
+            }
+        } catch { words += "; but \((error as? CommandFailure)?.message ?? "\(error)")" }
+        return CommandFailure(failure.status, words, action: failure.action)
+    }
+
     /// Throws if the daemon would refuse the configuration, or `content` as that: then it must neither be written nor
     /// read at a restart.
     private func requireAccepted(_ content: [UInt8]? = nil) throws {
@@ -168,7 +200,9 @@ struct SetupExecution {
         }
         if done.exit.isSuccess { return }
         let text = printable(done.output.split(separator: "\n").joined(separator: "; "))
-        throw CommandFailure(.failed, "\(line) \(done.exit): \(text)", action: "Correct that, then run this again.")
+        throw CommandFailure(
+            .failed, "\(line) \(done.exit)\(text.isEmpty ? "" : ": ")\(text)",
+            action: "Correct that, then run this again.")
     }
 
     private func number(of name: String, _ kind: String, _ number: UInt32?) throws -> UInt32 {

@@ -49,9 +49,12 @@ struct SetupService {
         }
         if !unit.isActive {
             steps.addRun(
-                service, "not running", "started", unit.command("start", service), undo: unit.command("stop", service))
+                service, "not running", "started", unit.command("start", service), undo: unit.command("stop", service)
+            ) { .start($0, isRunning: false) }
         } else if mustRestart || running == nil {
-            steps.addRun(service, "running without these changes", "restarted", unit.command("restart", service))
+            steps.addRun(
+                service, "running without these changes", "restarted", unit.command("restart", service)
+            ) { .start($0, isRunning: true) }
         } else if isCurrent, !isChanged {
             steps.addRight(service, "runs with it")
         } else {

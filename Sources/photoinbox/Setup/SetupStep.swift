@@ -12,6 +12,8 @@ struct SetupStep: Hashable {
         /// Writes a file, in place of the one that was there, of which a copy stays.
         case file(BytePath, was: [UInt8]?, [UInt8], copy: BytePath)
         case run([String])
+        /// Runs a program that starts the service with what was written, or restarts one that runs.
+        case start([String], isRunning: Bool)
         case reload
         /// Left to a person.
         case byHand
@@ -44,10 +46,11 @@ extension [SetupStep] {
 
     /// Adds a program to run.
     mutating func addRun(
-        _ subject: String, _ found: String, _ wanted: String, _ words: [String], undo: [String]? = nil
+        _ subject: String, _ found: String, _ wanted: String, _ words: [String], undo: [String]? = nil,
+        as act: ([String]) -> SetupStep.Act = SetupStep.Act.run
     ) {
         let typed = words.map { $0.hasPrefix("-") ? $0 : shellQuoted($0) }.joined(separator: " ")
-        add(subject, found, wanted, .run(words), [typed], undo: undo?.joined(separator: " "))
+        add(subject, found, wanted, act(words), [typed], undo: undo?.joined(separator: " "))
     }
 
     /// Adds a change; `commands` do the same, and `undo` reverses it.

@@ -81,6 +81,21 @@ check "and filed" photoinboxd grep -q '^test  a photo that bea dropped' /run/sai
 check "and the first one is, too" photoinboxd sh -c '"$@" >/run/said 2>&1 || { cat /run/said >&2; exit 1; }' - \
     photoinbox setup --yes "${own[@]}"
 
+# A unit that does not start with what setup writes.
+drop_ins=/etc/systemd/system/photoinboxd.service.d
+cat /etc/photoinbox/photoinbox.toml $drop_ins/photoinboxd-setup.conf >/run/before
+printf '[Service]\nExecStartPre=/bin/sh -c "! grep inbox.late /etc/photoinbox/photoinbox.toml"\n' >$drop_ins/picky.conf
+systemctl daemon-reload
+if photoinbox setup --yes --for me --as bea --inbox-name late --inbox /home/bea/late --library /srv/photos/library \
+    >/run/said 2>&1; then status=0; else status=$?; fi
+check "a restart that fails is reported" photoinboxd sh -c 'test "$0" = 1 && grep "put back" /run/said' $status
+check "what was there before is there again" photoinboxd sh -c \
+    'cat /etc/photoinbox/photoinbox.toml "$0" | cmp - /run/before' $drop_ins/photoinboxd-setup.conf
+check "and the service runs with it" photoinboxd systemctl is-active photoinboxd
+check "as its manager has read it" photoinboxd test "$(systemctl show photoinboxd -P NeedDaemonReload)" = no
+rm $drop_ins/picky.conf
+systemctl daemon-reload
+
 echo 'libary = "/x"' >>/etc/photoinbox/photoinbox.toml
 cp /etc/photoinbox/photoinbox.toml /run/edited
 if photoinbox setup --yes "${local_people[@]}" >/run/said 2>&1; then status=0; else status=$?; fi
