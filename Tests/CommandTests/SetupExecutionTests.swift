@@ -319,6 +319,14 @@ import Testing
         #expect(
             Droppers.sftp.advice(answers(.sftp))?.contains("Match User ana\n    ForceCommand internal-sftp -u 0002")
                 == true)
+        // A blank would end the path, and % begin a token.
+        for inbox: BytePath in ["/srv/my photos/inbox", "/srv/ana's"] {
+            let failure = self.failure(answers(.sftp, inbox: inbox), SetupMachine())
+            #expect(failure?.status == 64 && failure?.text.contains("sshd cannot begin in \(inbox)") == true)
+            #expect(self.failure(answers(.samba, inbox: inbox), SetupMachine()) == nil)
+        }
+        #expect(Droppers.sftp.advice(answers(.sftp, inbox: "/srv/100%"))?.contains("-d /srv/100%%\n") == true)
+        #expect(Droppers.samba.advice(answers(.samba, inbox: "/srv/100%"))?.contains("path = /srv/100%%\n") == true)
         #expect(Droppers.ftp.advice(answers(.ftp))?.contains("local_umask=002") == true)
         #expect(Droppers.syncthing.advice(answers(.syncthing))?.contains("Receive Only") == true)
         #expect(Droppers.local.advice(answers()) == nil && Droppers.me.advice(answers(.me)) == nil)

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CommandSupport
 import FileValues
+import Reporting
 
 /// Who drops photos, and by what.
 enum Droppers: String, CaseIterable, ExpressibleByArgument {
@@ -8,9 +10,20 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
     /// Whether filed photos stay in the inbox, where removing them would remove them elsewhere.
     var keepsFiles: Bool { self == .syncthing }
 
+    /// Throws if the server could not be given this inbox: sshd splits the command that it is forced to run at blanks, knows
+    /// no quotes in it, and refuses single ones.
+    func requireNamed(_ inbox: BytePath) throws(CommandFailure) {
+        guard self == .sftp, inbox.escaped.contains(where: { " '".contains($0) }) else { return }
+        throw CommandFailure(
+            .usage, "sshd cannot begin in \(inbox): the start directory of internal-sftp has no blanks and no quotes",
+            action: "Name an inbox without them.")
+    }
+
     /// What remains to be added to the configuration of another program, which is not changed.
     func advice(_ answers: SetupAnswers) -> String? {
         let place = answers.inbox.escaped
+        // Samba and internal-sftp replace what follows one.
+        let expanded = place.replacing("%", with: "%%")
         let group =
             answers.group.map { "\n    valid users = @\($0)\n    force group = \($0)" }
             ?? "\n    valid users = \(answers.user)"
@@ -20,7 +33,7 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
             return """
                 Add to /etc/samba/smb.conf, then: sudo smbpasswd -a \(answers.user); sudo systemctl restart smbd
                 [\(answers.inboxName)]
-                    path = \(place)
+                    path = \(expanded)
                     read only = no\(group)
                     create mask = 0664
                     directory mask = 2775
@@ -30,7 +43,7 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
                 To let \(answers.user) use SFTP alone, and no shell, add to a file in /etc/ssh/sshd_config.d, then: \
                 sudo systemctl restart ssh
                 Match User \(answers.user)
-                    ForceCommand internal-sftp -u 0002 -d \(place)
+                    ForceCommand internal-sftp -u 0002 -d \(expanded)
                     DisableForwarding yes
                 """
         case .ftp:

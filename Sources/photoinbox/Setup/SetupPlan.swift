@@ -35,6 +35,7 @@ struct SetupPlan {
                 action: answers.isOfSystem ? nil : place.ownerAdvice(answers.configuration))
         }
         for path in [answers.inbox, answers.library] { try facts.requireNoOtherUse(of: path, answers) }
+        try answers.droppers.requireNamed(answers.inbox)
         configurationFile = try facts.resolve(answers.configuration)
         let change = try SetupConfiguration(answers, old: facts.configuration, facts.context, facts.resolve)
         (settings, inbox) = (change.settings, change.inbox)
