@@ -1,10 +1,13 @@
 #define _GNU_SOURCE
 #include "clinux_processes.h"
+#include <linux/capability.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 _Static_assert(CLINUX_CLD_EXITED == CLD_EXITED && CLINUX_CLD_KILLED == CLD_KILLED && CLINUX_CLD_DUMPED == CLD_DUMPED,
                "waitid");
@@ -70,4 +73,11 @@ int clinux_epoll_forget(int epoll, int fd) {
 int clinux_epoll_change(int epoll, int fd, uint32_t events) {
     struct epoll_event event = {.events = events, .data = {.fd = fd}};
     return epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event);
+}
+
+uint64_t clinux_capabilities(void) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
+    if (syscall(SYS_capget, &header, data) < 0) return 0;
+    return (uint64_t)data[1].effective << 32 | data[0].effective;
 }

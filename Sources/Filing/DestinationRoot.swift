@@ -5,7 +5,7 @@ import SystemPackage
 
 /// Attributes of filed files and new directories. Nil keeps the system's default.
 package struct FiledAttributes: Hashable, Sendable {
-    /// The owner. Setting another than the process's own requires CAP_CHOWN.
+    /// The owner. Setting another than the process's own requires CAP_CHOWN and CAP_FOWNER.
     package var user: UInt32?
     /// The group, one that this process is in.
     package var group: UInt32?

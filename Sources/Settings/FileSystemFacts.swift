@@ -20,6 +20,10 @@ package protocol FileSystemFacts {
     func hasUser(_ name: String) -> Bool
     /// Whether a group of this name or number exists.
     func hasGroup(_ name: String) -> Bool
+    /// Whether this process may give its files to that user, and still set their mode and name.
+    func mayGiveFiles(toUser name: String) -> Bool
+    /// Whether this process may give its files to that group.
+    func mayGiveFiles(toGroup name: String) -> Bool
     /// The mounted file systems.
     func mounts() -> MountTable
     /// Returns how two directories overlap if their mounts do not show it: creates a file in one and searches the other
@@ -155,6 +159,15 @@ package struct LocalFileSystem: FileSystemFacts {
     package func hasUser(_ name: String) -> Bool { userNumber(name).map { $0 != .max } ?? false }
 
     package func hasGroup(_ name: String) -> Bool { groupNumber(name).map { $0 != .max } ?? false }
+
+    package func mayGiveFiles(toUser name: String) -> Bool {
+        userNumber(name) == geteuid() || Capabilities.ofProcess().isSuperset(of: [.chown, .fowner])
+    }
+
+    package func mayGiveFiles(toGroup name: String) -> Bool {
+        groupNumber(name).map { Account.ofProcess().groups.contains($0) } == true
+            || Capabilities.ofProcess().contains(.chown)
+    }
 
     private func mayAccess(_ path: BytePath, _ mode: Int32) -> Bool {
         path.withCString { faccessat(AT_FDCWD, $0, mode, AT_EACCESS) } == 0

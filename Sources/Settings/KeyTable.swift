@@ -144,7 +144,9 @@ enum Keys {
                 + "under undated/.")
         let owner = Key<String?>(
             .filing, "owner", Form.account, otherwise: "the user that photoinboxd runs as", example: "ana",
-            words: "The owner of filed photos. Changing the owner requires CAP_CHOWN.")
+            words:
+                "The owner of filed photos. Another than the user that photoinboxd runs as requires CAP_CHOWN and "
+                + "CAP_FOWNER, which the service does not have.")
         let group = Key<String?>(
             .filing, "group", Form.account, otherwise: "the group that photoinboxd runs as", example: "photos",
             words: "The group of filed photos. photoinboxd must be a member.")

@@ -44,7 +44,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
     }
 
     private mutating func checkDirectories() {
-        let (top, filing) = (Keys.top, Keys.filing)
+        let top = Keys.top
         if let library = settings.library {
             checkDirectory(library.path, .library, top.library.at(), isMade: false)
             checkDirectory(library.quarantine, .quarantine, top.quarantine.at())
@@ -59,8 +59,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                 }
                 checkDirectory(path, role, key.at(), mustBeWritable: false)
             }
-            if let owner = library.owner, !facts.hasUser(owner) { report("no such user", filing.owner.at()) }
-            if let group = library.group, !facts.hasGroup(group) { report("no such group", filing.group.at()) }
+            checkOwners(of: library)
         }
         if let group = settings.operators, !facts.hasGroup(group) { report("no such group", top.operators.at()) }
         checkDirectory(settings.state, .state, top.state.at())
@@ -77,6 +76,30 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                 report(
                     "not writable, so filed photos cannot be removed from it; set mode = \"copy\" to keep them there",
                     key, severity: .warning)
+            }
+        }
+    }
+
+    private mutating func checkOwners(of library: LibrarySettings) {
+        let (keys, name) = (Keys.filing, facts.user.name)
+        // A unit may give its service capabilities and groups that a check outside of it does not have.
+        let severity: SettingsIssue.Severity = facts.isOutsideUnit ? .warning : .error
+        if let owner = library.owner {
+            if !facts.hasUser(owner) {
+                report("no such user", keys.owner.at())
+            } else if !facts.mayGiveFiles(toUser: owner) {
+                report(
+                    "\(name) may not give files to another user, which needs CAP_CHOWN and CAP_FOWNER; leave it out, and "
+                        + "set group and mode", keys.owner.at(), severity: severity)
+            }
+        }
+        if let group = library.group {
+            if !facts.hasGroup(group) {
+                report("no such group", keys.group.at())
+            } else if !facts.mayGiveFiles(toGroup: group) {
+                report(
+                    "\(name) may not give files to this group, which it is not a member of; sudo usermod -aG \(group) "
+                        + "\(name), then restart photoinboxd", keys.group.at(), severity: severity)
             }
         }
     }

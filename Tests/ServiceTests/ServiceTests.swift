@@ -213,7 +213,8 @@ extension WithSystemd {
             expectPassed(
                 [
                     "it does not start", "it has failed for good", "without being tried again", "with status 78",
-                    "saying where", "nor with a wrong option", "which has status 64", "and is not tried again either",
+                    "saying where", "nor where filed photos are to be another user's", "which it could not give them to",
+                    "as a check from a shell says", "nor with a wrong option", "which has status 64", "and is not tried again either",
                 ], in: try await box.run(script: "service-refuses.sh"))
         }
     }

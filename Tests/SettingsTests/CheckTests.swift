@@ -33,6 +33,9 @@ private struct FakeFileSystem: FileSystemFacts {
     var homes: [BytePath] = ["/home", "/root"]
     func hasUser(_ name: String) -> Bool { name == "ana" }
     func hasGroup(_ name: String) -> Bool { name == "photos" }
+    var mayGiveFiles = true
+    func mayGiveFiles(toUser name: String) -> Bool { mayGiveFiles }
+    func mayGiveFiles(toGroup name: String) -> Bool { mayGiveFiles }
     var mountLines = ["1 0 8:1 / / rw - ext4 /dev/a rw"]
     func mounts() -> MountTable { MountTable(parsing: Array(mountLines.joined(separator: "\n").utf8)) }
     var probed: PlaceMeeting.Relation?
@@ -62,6 +65,27 @@ struct CheckTests {
     @Test func onlyTheUnknownUserIsReportedIfAllElseExists() throws {
         let facts = FakeFileSystem(directories: Self.sound, more: ["/bin/hook": .file(isExecutable: true)])
         #expect(try Self.issues(facts) == ["/x.toml:5:9: owner = \"bob\": no such user"])
+    }
+
+    @Test("An owner or a group that filed photos cannot be given to is an error, outside of the unit a warning")
+    func owners() throws {
+        let text = "library = \"/p/library\"\n[inbox.in]\npath = \"/in\"\n[filing]\nowner = \"ana\"\ngroup = \"photos\""
+        let given = try settings(text, at: "/x.toml")
+        var facts = FakeFileSystem(directories: Self.sound)
+        func issues() -> [SettingsIssue] {
+            given.check(against: facts).filter { $0.statement.hasPrefix("owner") || $0.statement.hasPrefix("group") }
+        }
+        #expect(issues().isEmpty)
+        facts.mayGiveFiles = false
+        #expect(
+            issues().map(\.description) == [
+                "/x.toml:5:9: owner = \"ana\": ana may not give files to another user, which needs CAP_CHOWN and CAP_FOWNER; "
+                    + "leave it out, and set group and mode",
+                "/x.toml:6:9: group = \"photos\": ana may not give files to this group, which it is not a member of; "
+                    + "sudo usermod -aG photos ana, then restart photoinboxd",
+            ])
+        facts.isOutsideUnit = true
+        #expect(issues().map(\.severity) == [.warning, .warning])
     }
 
     @Test func programOrConfigurationThatOthersCanChangeIsRefused() throws {

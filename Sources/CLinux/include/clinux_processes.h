@@ -15,6 +15,9 @@ int clinux_wait_pidfd(int pidfd, int peek, int32_t *code, int32_t *status);
 #define CLINUX_CLD_KILLED 2
 #define CLINUX_CLD_DUMPED 3
 
+/* capget(2): the effective capabilities of this process as bits; none if that fails. */
+uint64_t clinux_capabilities(void);
+
 /* epoll_ctl(2), EPOLL_CTL_DEL. */
 int clinux_epoll_forget(int epoll, int fd);
 /* epoll_ctl(2), EPOLL_CTL_MOD. */

@@ -65,7 +65,7 @@ final class ControlSocket: DaemonPart {
     }
 
     private func makeSocket(at path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
-        // What is made here has our group already, and the unit's filter forbids chown(2), even to what is so.
+        // What is made here has our group already, and a unit's filter may forbid chown(2), even to what is so.
         guard let operators = handler.operatorGroup else { return try listen(at: path, mode: 0o600) }
         let group = operators == getegid() ? nil : operators
         do { return try listen(at: path, mode: 0o660, group: group) } catch {

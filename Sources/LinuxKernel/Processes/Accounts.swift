@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 // Users and groups by name and by number. Each call reads files or queries a name service, and may block; any thread.
@@ -44,6 +45,21 @@ package struct Account: Hashable, Sendable {
             name: userName(geteuid()) ?? "\(geteuid())", user: geteuid(), groups: [getegid()] + groups.prefix(count),
             home: home)
     }
+}
+
+/// Capabilities, as capabilities(7) numbers them.
+package struct Capabilities: OptionSet, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// To give files to other users and groups.
+    package static let chown = Capabilities(rawValue: 1 << 0)
+    /// To change files of other users.
+    package static let fowner = Capabilities(rawValue: 1 << 3)
+
+    /// Those that are in effect.
+    package static func ofProcess() -> Capabilities { Capabilities(rawValue: clinux_capabilities()) }
 }
 
 /// The account of this name, if any. See getgrouplist(3).

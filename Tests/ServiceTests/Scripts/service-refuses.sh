@@ -11,6 +11,13 @@ eventually "with status 78" photoinboxd journal_has 1 _PID=1 UNIT=photoinboxd.se
 journalctl --sync
 journalctl --quiet --output=cat --unit=photoinboxd >/run/messages
 check "saying where" photoinboxd grep -qF 'photoinbox.toml:4' /run/messages
+configure '[inbox.card]' 'path = "/srv/photos/card"' '[filing]' 'owner = "nobody"'
+refuse "nor where filed photos are to be another user's" photoinboxd systemctl start photoinboxd
+journalctl --sync
+journalctl --quiet --output=cat --unit=photoinboxd >/run/messages
+check "which it could not give them to" photoinboxd grep -q 'owner = "nobody".*CAP_CHOWN' /run/messages
+photoinboxd --check >/run/checked 2>&1
+check "as a check from a shell says" photoinboxd grep -q 'warning.*owner = "nobody".*CAP_CHOWN' /run/checked
 configure '[inbox.card]' 'path = "/srv/photos/card"'
 install -d /etc/systemd/system/photoinboxd.service.d
 printf '[Service]\nExecStart=\nExecStart=/usr/local/sbin/photoinboxd --colour red\n' \
