@@ -119,7 +119,8 @@ package final class DestinationRoot {
             if attributes.user != nil || attributes.group != nil {
                 try child.setOwner(user: attributes.user, group: attributes.group)
             }
-            try child.setMode(attributes.directoryMode)
+            // What is filed into a library that is for a group is for that group, too.
+            try child.setModeOrLess(attributes.directoryMode | FileStatus(of: child).mode & 0o2000)
             try child.syncDirectory()
         }
         let status = try FileStatus(of: child)

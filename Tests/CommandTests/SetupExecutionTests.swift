@@ -66,6 +66,8 @@ import Testing
         let bob = Account(name: "bob", user: 1001, groups: [50])
         #expect(list.grants(5, to: bob, owner: 1, group: 50) && !list.grants(2, to: bob, owner: 1, group: 50))
         #expect(!list.grants(1, to: Account(name: "eve", user: 7, groups: [7]), owner: 1, group: 1))
+        #expect(list.changed(to: 0o2740).text == "u::rwx,u:1000:rwx,g::---,g:50:rwx,m::r--,o::---")
+        #expect(AccessList(mode: 0o777).changed(to: 0o2750) == AccessList(mode: 0o750))
         for count in 0..<stored.count where count % 8 != 4 {
             #expect(AccessList(attribute: Array(stored[..<count])) == nil)
         }

@@ -32,6 +32,23 @@ struct PlacementTests {
         try source.requireUnchanged(.checkSource)
     }
 
+    @Test("New directories of a library that is for a group keep the set-group-ID bit that they got from it")
+    func groups() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes(10))
+        let source = try stage.source("a.jpg")
+        for (bit, name) in [(0o2000, "shared"), (0, "own")] as [(UInt32, BytePath)] {
+            let library = try stage.library(.all, FiledAttributes(directoryMode: 0o750))
+            try library.descriptor.setMode(0o755 | bit)
+            let directory = name.appending("11")
+            _ = try place(source, by: stage.plan(source, directory: directory), in: library)
+            for path in [name, directory] {
+                let made = try library.descriptor.openDirectoryBeneath(path)
+                #expect(try FileStatus(of: made).mode == 0o750 | bit, "\(path)")
+            }
+        }
+    }
+
     @Test func largeFileIsCopiedInPieces() throws {
         let stage = try Stage()
         let bytes = someBytes(9_000_001)

@@ -25,6 +25,9 @@ extension WithSystemd {
                     "and says why beside it, for the group too",
                     "what came after a slow writer's file is filed before it", "the slow one once it is closed",
                     "the catalogue is for the service and its group",
+                    "a photo is filed for the group that the configuration names", "which it belongs to",
+                    "as do its new directories, which keep the set-group-ID bit",
+                    "it is so by the library's bit alone", "for photos and directories",
                     "no decoder that is killed for memory ends it, and no try to start is the last",
                     "nor for an instance",
                 ], in: try await box.run(script: "service-files.sh"))

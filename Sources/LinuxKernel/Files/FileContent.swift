@@ -155,10 +155,16 @@ extension OwnedDescriptor {
     }
 
     /// The same, without set-user-ID, set-group-ID and sticky bit if they are refused, as under RestrictSUIDSGID= of
-    /// systemd.exec(5); new files then need their group set explicitly.
+    /// systemd.exec(5); those that a directory got from its parent stay, where its file system has access lists.
     public borrowing func setModeOrLess(_ mode: UInt32) throws(SystemCallError) {
         do throws(SystemCallError) { try setMode(mode) } catch {
             guard error.code == .notPermitted, mode & 0o7000 != 0 else { throw error }
+            // fchmod(2) would clear them; a list sets the permission bits and leaves these.
+            if try FileStatus(of: self).mode & 0o7000 == mode & 0o7000 {
+                let list = attribute(AccessList.ofFile, most: 4_096).flatMap { AccessList(attribute: $0) }
+                let changed = (list ?? AccessList(mode: mode)).changed(to: mode)
+                if setAttribute(AccessList.ofFile, changed.attribute) { return }
+            }
             try setMode(mode & 0o777)
         }
     }

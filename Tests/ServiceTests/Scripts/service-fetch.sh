@@ -103,7 +103,7 @@ check "lists are taken up from now on" photoinboxd systemctl restart photoinboxd
 list first.links two.jpg
 eventually "what a dropped list names is filed" photoinboxd filed two.jpg
 eventually "and the list is set aside" photoinboxd test -f /srv/photos/card/.fetched/first.links
-check "in a directory that is for the same people" photoinboxd test "$(stat -c '%A %G' /srv/photos/card/.fetched)" = "drwxrwxr-x desk"
+check "in a directory that is for the same people" photoinboxd test "$(stat -c '%A %G' /srv/photos/card/.fetched)" = "drwxrwsr-x desk"
 systemctl stop photoinboxd-fetch.socket
 list second.links three.jpg
 told() { # whatever it exits with, a problem makes that another one

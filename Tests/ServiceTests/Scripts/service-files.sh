@@ -45,6 +45,27 @@ cat /run/later
 eventually "the slow one once it is closed" photoinboxd filed slow.jpg
 check "the catalogue is for the service and its group" photoinboxd \
     sh -c '[ "$(stat -c "%U %a" /var/lib/photoinbox/catalogue.sqlite)" = "_photoinbox 640" ]'
+# A library that is for a group.
+groupadd --system family
+usermod -aG family _photoinbox
+chgrp family /srv/photos/library
+chmod 2775 /srv/photos/library
+configure '[inbox.card]' 'path = "/srv/photos/card"' '[filing]' 'group = "family"' 'mode = "0660"' \
+    'layout = "shared/{year}/{name}"'
+systemctl restart photoinboxd
+drop_photo "$(photo 4)" card shared.jpg
+eventually "a photo is filed for the group that the configuration names" photoinboxd filed shared.jpg
+check "which it belongs to" photoinboxd test \
+    "$(find /srv/photos/library/shared -type f -printf '%u:%g %m')" = "_photoinbox:family 660"
+check "as do its new directories, which keep the set-group-ID bit" photoinboxd test \
+    "$(find /srv/photos/library/shared -type d -printf '%g %m ')" = "family 2770 family 2770 "
+# Without group in the configuration, too, by the library's bit alone.
+configure '[inbox.card]' 'path = "/srv/photos/card"' '[filing]' 'mode = "0664"' 'layout = "open/{year}/{name}"'
+systemctl restart photoinboxd
+drop_photo "$(photo 5)" card open.jpg
+eventually "it is so by the library's bit alone" photoinboxd filed open.jpg
+check "for photos and directories" photoinboxd test \
+    "$(find /srv/photos/library/open -printf '%g %m ' | sort -u)" = "family 2775 family 2775 family 664 "
 lasts() { # UNIT
     [ "$(systemctl show --property=OOMPolicy,StartLimitIntervalUSec,RestartPreventExitStatus "$1" | sort | paste -sd ' ')" = \
         "OOMPolicy=continue RestartPreventExitStatus=64 78 StartLimitIntervalUSec=0" ]

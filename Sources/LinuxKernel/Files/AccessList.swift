@@ -1,27 +1,25 @@
-import LinuxKernel
-
 /// A POSIX access control list, as an extended attribute stores it; see acl(5).
-struct AccessList: Hashable {
-    enum Tag: UInt16 {
+package struct AccessList: Hashable, Sendable {
+    package enum Tag: UInt16, Sendable {
         case owner = 1, user = 2, group = 4, namedGroup = 8, mask = 16, other = 32
     }
 
-    struct Entry: Hashable {
-        let tag: Tag
+    package struct Entry: Hashable, Sendable {
+        package let tag: Tag
         /// 4 to read, 2 to write, 1 to search.
-        let permissions: UInt32
+        package let permissions: UInt32
         /// Of the user or group that it names.
-        var number = UInt32.max
+        package var number = UInt32.max
     }
 
-    static let ofFile = "system.posix_acl_access"
+    package static let ofFile = "system.posix_acl_access"
     /// The one that new files in a directory get, in place of the umask.
-    static let ofNewFiles = "system.posix_acl_default"
+    package static let ofNewFiles = "system.posix_acl_default"
 
-    let entries: [Entry]
+    package let entries: [Entry]
 
     /// The list that permission bits stand for.
-    init(mode: UInt32) {
+    package init(mode: UInt32) {
         entries = [
             Entry(tag: .owner, permissions: mode >> 6 & 7), Entry(tag: .group, permissions: mode >> 3 & 7),
             Entry(tag: .other, permissions: mode & 7),
@@ -29,7 +27,7 @@ struct AccessList: Hashable {
     }
 
     /// Nil for other bytes than a list of version 2.
-    init?(attribute bytes: [UInt8]) {
+    package init?(attribute bytes: [UInt8]) {
         func number(_ start: Int, _ count: Int) -> UInt32 {
             bytes[start..<start + count].reversed().reduce(0) { $0 << 8 | UInt32($1) }
         }
@@ -42,7 +40,7 @@ struct AccessList: Hashable {
         self.entries = entries
     }
 
-    var attribute: [UInt8] {
+    package var attribute: [UInt8] {
         func bytes(_ number: UInt32, _ count: Int) -> [UInt8] {
             (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
         }
@@ -53,8 +51,23 @@ struct AccessList: Hashable {
 
     private init(_ entries: [Entry]) { self.entries = entries }
 
+    /// The same after chmod(2) with these permission bits: those of the group are the mask's, where there is one.
+    package func changed(to mode: UInt32) -> AccessList {
+        let hasMask = entries.contains { $0.tag == .mask }
+        return AccessList(
+            entries.map { entry in
+                switch entry.tag {
+                case .owner: Entry(tag: .owner, permissions: mode >> 6 & 7)
+                case .group: hasMask ? entry : Entry(tag: .group, permissions: mode >> 3 & 7)
+                case .mask: Entry(tag: .mask, permissions: mode >> 3 & 7)
+                case .other: Entry(tag: .other, permissions: mode & 7)
+                case .user, .namedGroup: entry
+                }
+            })
+    }
+
     /// The same, but that the file's owner and its group may do everything; other users and groups get no more by it.
-    func openingToGroup() -> AccessList {
+    package func openingToGroup() -> AccessList {
         let mask = entries.first { $0.tag == .mask }?.permissions ?? 7
         return AccessList(
             entries.map { entry in
@@ -68,7 +81,7 @@ struct AccessList: Hashable {
     }
 
     /// As setfacl(1) reads it: `u::rwx,g::r-x,o::---`.
-    var text: String {
+    package var text: String {
         entries.map { entry in
             let kind =
                 switch entry.tag {
@@ -84,13 +97,13 @@ struct AccessList: Hashable {
     }
 
     /// Whether the file's owner and its group may do everything.
-    var isOpenToGroup: Bool {
+    package var isOpenToGroup: Bool {
         entries.allSatisfy { ![.owner, .group, .mask].contains($0.tag) || $0.permissions == 7 }
     }
 
     /// Whether it gives `account` all of these permissions on a file of this owner and group; see acl(5), ACCESS CHECK
     /// ALGORITHM.
-    func grants(_ wanted: UInt32, to account: Account, owner: UInt32, group: UInt32) -> Bool {
+    package func grants(_ wanted: UInt32, to account: Account, owner: UInt32, group: UInt32) -> Bool {
         if account.user == 0 { return true }
         let mask = entries.first { $0.tag == .mask }?.permissions ?? 7
         func allows(_ entry: Entry?, within mask: UInt32 = 7) -> Bool {
