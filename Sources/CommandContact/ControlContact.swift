@@ -128,7 +128,8 @@ package struct ControlContact {
         } catch {
             guard [.permissionDenied, .notPermitted].contains(error.code) else { throw Self.failure(error) }
             throw CommandFailure(
-                .permission, "cannot ask photoinboxd (\(path)): permission denied", action: permissionAdvice(for: path))
+                .permission, "cannot ask photoinboxd (\(path)): \(permissionDenied(to: path))",
+                action: permissionAdvice(for: path))
         }
     }
 

@@ -53,7 +53,7 @@ package struct DaemonContact {
         } catch {
             switch error.code {
             case .noSuchProcess: throw ControlContact.down
-            case .notPermitted, .permissionDenied: throw Self.forbidden(places.runtime)
+            case .notPermitted, .permissionDenied: throw Self.forbidden(places.stateFile)
             case .timedOut:
                 throw CommandFailure(
                     .failed, "photoinboxd (pid \(process)) does not answer",
@@ -76,7 +76,7 @@ package struct DaemonContact {
         let bytes: [UInt8]
         do { bytes = try content(of: places.processFile) } catch {
             if error.code == .noSuchFileOrDirectory { throw ControlContact.down }
-            if error.code == .permissionDenied { throw Self.forbidden(places.runtime) }
+            if error.code == .permissionDenied { throw Self.forbidden(places.processFile) }
             throw CommandFailure(error)
         }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
@@ -90,9 +90,9 @@ package struct DaemonContact {
         return process
     }
 
-    private static func forbidden(_ directory: BytePath) -> CommandFailure {
+    private static func forbidden(_ file: BytePath) -> CommandFailure {
         CommandFailure(
-            .permission, "cannot ask photoinboxd (\(directory)): permission denied",
+            .permission, "cannot ask photoinboxd (\(file)): \(permissionDenied(to: file))",
             action: "Use sudo, or run it as the user of photoinboxd.")
     }
 }

@@ -48,7 +48,12 @@ package struct Places {
             self.state = state
             runtime = options.runtime?.path ?? state.appending("run")
             catalogue = state.appending("catalogue.sqlite")
-            guard (try? FileStatus(at: state, followingLinks: true)) != nil else {
+            do throws(SystemCallError) { _ = try FileStatus(at: state, followingLinks: true) } catch {
+                if error.code == .permissionDenied {
+                    throw CommandFailure(
+                        .permission, "cannot read the state directory \(state): \(permissionDenied(to: state))",
+                        action: permissionAdvice(for: state))
+                }
                 throw CommandFailure(
                     .unavailable, "the state directory \(state) does not exist",
                     action: "Start photoinboxd, or correct --state or $PHOTOINBOX_STATE.")

@@ -48,7 +48,8 @@ extension CommandFailure {
         case .noSuchFileOrDirectory: self.init(.failed, "\(path) does not exist", action: "Correct the path.")
         case .notDirectory: self.init(.failed, "\(path) is not a directory", action: "Give a directory.")
         case .permissionDenied, .notPermitted:
-            self.init(.permission, "cannot read \(path): permission denied", action: "Ask its owner, or use sudo.")
+            let reason = error.path.map { permissionDenied(to: $0) } ?? "permission denied"
+            self.init(.permission, "cannot read \(path): \(reason)", action: "Ask its owner, or use sudo.")
         case .noSpace where error.call == "inotify_add_watch":
             self.init(
                 .failed, "the kernel's watch limit is reached; the disk is fine",

@@ -2,6 +2,7 @@ package import FileValues
 import Glibc
 import LinuxKernel
 package import Reporting
+import Settings
 
 /// The terminal of this process. Reads the environment, so it must be used before other threads exist.
 package enum Terminal {
@@ -36,6 +37,9 @@ package func printLine(_ word: String, _ text: String) throws {
     let columns = Terminal.style(.never).width
     try printOut("\(word)  " + hanging(text, at: displayWidth(word) + 2, columns: columns) + "\n")
 }
+
+/// What a call that was refused says: to whom, and by which directory or mode.
+package func permissionDenied(to path: BytePath) -> String { AccessObstacle(to: path).text }
 
 /// How this user may get access to `path`, which may itself be invisible: sudo, or joining its group, if that has a name,
 /// is not root's, and the user is not a member.

@@ -311,7 +311,13 @@ package struct PhotoInboxDaemon: ParsableCommand {
             print("\(path.escaped): accepted as the library")
             end(EX_OK)
         } catch {
-            printError("photoinboxd: \(error)")
+            let refused = error as? SystemCallError
+            if let path = refused?.path, let obstacle = refused.flatMap({ AccessObstacle(of: $0) }) {
+                let advice = obstacle.command.map { ". Allow it: \($0)" } ?? ""
+                printError("photoinboxd: cannot open \(path): \(obstacle.text)\(advice)")
+            } else {
+                printError("photoinboxd: \(error)")
+            }
             end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
         }
     }

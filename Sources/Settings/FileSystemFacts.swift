@@ -42,7 +42,7 @@ package func protectedHomes() -> [BytePath] {
 /// The kind of the entry at a path.
 package enum FileSystemEntry: Hashable, Sendable {
     case missing
-    /// Not accessible, with the system's message: a parent directory may not be searched.
+    /// Not accessible, with the reason: a parent directory may not be searched.
     case unknown(String)
     /// The file system does not answer now, with the system's message: a hung mount, a server that is down.
     case unreachable(String)
@@ -100,6 +100,10 @@ package struct LocalFileSystem: FileSystemFacts {
         guard path.withCString({ fstatat(AT_FDCWD, $0, &status, 0) }) == 0 else {
             let code = errno
             if code == ENOENT { return .missing }
+            if code == EACCES {
+                let obstacle = AccessObstacle(to: path)
+                return .unknown(obstacle.text + (obstacle.command.map { "; \($0)" } ?? ""))
+            }
             let words = String(cString: strerror(code))
             return Self.transient.contains(code) ? .unreachable(words) : .unknown(words)
         }

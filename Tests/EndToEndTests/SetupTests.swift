@@ -341,6 +341,28 @@ extension EndToEnd {
         }
 
         @Test(
+            "What keeps a user from a file is named with its owner and mode, by commands and by the check",
+            .enabled(if: isRoot && canBeOrdinary, "skipped: needs root and programs that nobody may run"))
+        func obstacles() async throws {
+            let house = try House()
+            let configuration = "library = \"\(house.library)\"\n[inbox.in]\npath = \"\(house.inbox)\"\n"
+            let scratch = try ScratchDirectory()
+            let file = scratch.appending("photoinbox.toml")
+            try runProgram(["/bin/sh", "-c", "chmod 755 $0; printf '%s' \"$1\" >$2", scratch.path, configuration, file])
+            let denied = "permission denied to nobody by \(house.root) (root:root 0700)"
+            let mend = "sudo setfacl -m u:nobody:x \(house.root)"
+            for (program, arguments, status, words) in [
+                ("photoinboxd", ["--check", "--config", file], 78, "\(denied); \(mend)"),
+                ("photoinbox", ["list", "--state", house.path("st")], 77, denied),
+                ("photoinbox", ["pause", "in", "--state", house.path("st")], 77, denied),
+            ] as [(String, [String], Int32, String)] {
+                let program = try RunningProgram(asNobody + [BuiltPrograms.path(program)] + arguments)
+                #expect(try await program.ending() == .status(status), "\(program.lines)")
+                #expect(program.lines.joined().contains(words), "\(program.lines)")
+            }
+        }
+
+        @Test(
             "A missing permission names user, mode and a command, and that command gives it",
             .enabled(if: isRoot && canBeOrdinary, "skipped: needs root and programs that nobody may run"))
         func permissions() async throws {

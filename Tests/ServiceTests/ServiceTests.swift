@@ -139,6 +139,9 @@ extension WithSystemd {
                 [
                     "without the drop-in it does not start", "and says what to read", "with it, it runs",
                     "and files from there", "it sees nothing else there",
+                    "outside of it the service's user is kept out",
+                    "which is said with the directory and the command that lets it in",
+                    "then the library is accepted",
                 ], in: try await box.run(script: "service-home.sh"))
         }
 
@@ -216,8 +219,10 @@ extension WithSystemd {
             expectPassed(
                 [
                     "it does not start", "it has failed for good", "without being tried again", "with status 78",
-                    "saying where", "nor where filed photos are to be another user's", "which it could not give them to",
-                    "as a check from a shell says", "nor with a wrong option", "which has status 64", "and is not tried again either",
+                    "saying where", "nor where filed photos are to be another user's",
+                    "which it could not give them to",
+                    "as a check from a shell says", "nor with a wrong option", "which has status 64",
+                    "and is not tried again either",
                 ], in: try await box.run(script: "service-refuses.sh"))
         }
     }

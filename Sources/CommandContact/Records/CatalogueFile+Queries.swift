@@ -57,7 +57,9 @@ extension CatalogueFile {
 
 extension CommandFailure {
     package static func catalogueNotWritable(_ catalogue: BytePath) -> CommandFailure {
-        CommandFailure(.permission, "cannot change the catalogue \(catalogue): permission denied", action: asOwner)
+        CommandFailure(
+            .permission, "cannot change the catalogue \(catalogue): \(permissionDenied(to: catalogue))", action: asOwner
+        )
     }
 
     package static let asOwner = "Use sudo, or run it as the daemon's user."
@@ -70,7 +72,7 @@ extension CommandFailure {
                 action: "Start photoinboxd, or name its state directory with --state.")
         case .permission:
             self.init(
-                .permission, "cannot read the catalogue \(path): permission denied",
+                .permission, "cannot read the catalogue \(path): \(permissionDenied(to: BytePath(path)))",
                 action: permissionAdvice(for: BytePath(path)))
         case .readOnly: self = .catalogueNotWritable(BytePath(path))
         case .newerSchema:

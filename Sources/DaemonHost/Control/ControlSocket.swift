@@ -70,9 +70,12 @@ final class ControlSocket: DaemonPart {
         let group = operators == getegid() ? nil : operators
         do { return try listen(at: path, mode: 0o660, group: group) } catch {
             guard error.code == .notPermitted, group != nil else { throw error }
+            let names = [operators, getegid()].map { groupName($0) ?? "\($0)" }
             log.logger.warning(
-                "the control socket cannot be given to the group of operators, so only ours may connect, continuing"
-            )
+                """
+                the control socket cannot be given to the group \(names[0]), which photoinboxd is not a member of, so \
+                members of \(names[1]) may connect, continuing; see operators in photoinbox.toml(5)
+                """)
             return try listen(at: path, mode: 0o660)
         }
     }

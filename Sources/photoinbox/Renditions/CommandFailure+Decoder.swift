@@ -12,7 +12,8 @@ extension CommandFailure {
     init(_ trouble: DecoderTrouble) {
         switch trouble {
         case .cannotBeKept(let error) where [.permissionDenied, .notPermitted].contains(error.code):
-            self.init(.permission, "cannot write thumbnails: permission denied", action: Self.asOwner)
+            let reason = error.path.map { permissionDenied(to: $0) } ?? "permission denied"
+            self.init(.permission, "cannot write thumbnails: \(reason)", action: Self.asOwner)
         case .cannotBeKept: self.init(.failed, "\(trouble)")
         case .cannotStart, .cannotBeConfined, .stopped:
             self.init(

@@ -131,9 +131,13 @@ struct SheetCommand: DaemonCommand {
         switch error.code {
         case .fileExists:
             CommandFailure(.failed, "\(path.escaped) exists", action: "To replace it: --force.")
-        case .permissionDenied, .notPermitted, .readOnlyFileSystem:
+        case .permissionDenied, .notPermitted:
             CommandFailure(
-                .permission, "cannot write \(path.escaped): permission denied", action: "Choose another --output.")
+                .permission, "cannot write \(path.escaped): \(permissionDenied(to: path))",
+                action: "Choose another --output.")
+        case .readOnlyFileSystem:
+            CommandFailure(
+                .permission, "cannot write \(path.escaped): \(error.code)", action: "Choose another --output.")
         default: CommandFailure(.failed, "cannot write \(path.escaped): \(error)")
         }
     }

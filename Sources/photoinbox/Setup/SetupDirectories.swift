@@ -157,7 +157,7 @@ struct SetupDirectories {
         guard planned.insert(path).inserted else { return facts.place(path)?.mode ?? mode ?? 0 }
         let name = path.quoted
         guard let place = facts.place(path) else {
-            let bits = mode.map { SetupPlace.text($0) } ?? ""
+            let bits = mode.map { octal($0) } ?? ""
             let owners = owner.map { " -o \($0) -g \(group ?? $0)" } ?? ""
             steps.add(
                 path.escaped, "missing",
@@ -233,7 +233,7 @@ struct SetupDirectories {
         let change = isEmpty ? "-m \(entries)" : "-R -m \(entries.replacing("rwx", with: "rwX"))"
         let user = facts.account(facts.service) == nil ? "sudo systemd-sysusers; " : ""
         return (facts.hasSetfacl ? "Allow it: " : "Install the package acl, then allow it: ")
-            + "\(user)sudo setfacl \(change) \(path.quoted)"
+            + user + setfaclCommand(change, path)
     }
 
     /// Entries of an access list, also for new files.

@@ -72,12 +72,7 @@ struct SetupPlace: Hashable {
 
     /// `root:root 0755`
     var text: String { "\(owner):\(group) \(modeText)" }
-    var modeText: String { Self.text(mode) }
-
-    static func text(_ mode: UInt32) -> String {
-        let digits = String(mode & 0o7777, radix: 8)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    }
+    var modeText: String { octal(mode) }
 
     /// Whether `account` has all of these permissions: 4 to read, 2 to write, 1 to search.
     func grants(_ wanted: UInt32, to account: Account) -> Bool {

@@ -35,3 +35,11 @@ eventually "and files from there" photoinboxd \
     bash -c 'find /home/ana/Pictures/library -name one.jpg | grep -q .'
 check "it sees nothing else there" photoinboxd \
     test "$(ls "/proc/$(property photoinboxd MainPID)/root/home/ana")" = Pictures
+systemctl stop photoinboxd
+if photoinboxd --accept-library >/run/said 2>&1; then status=0; else status=$?; fi
+check "outside of it the service's user is kept out" photoinboxd test $status = 73
+check "which is said with the directory and the command that lets it in" photoinboxd grep -F \
+    "permission denied to _photoinbox by /home/ana (root:root 0700). Allow it: sudo setfacl -m u:_photoinbox:x /home/ana" \
+    /run/said
+chmod o+x /home/ana # as that command does; it may not be installed
+check "then the library is accepted" photoinboxd photoinboxd --accept-library
