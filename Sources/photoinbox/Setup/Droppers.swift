@@ -19,7 +19,7 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
             action: "Name an inbox without them.")
     }
 
-    /// What remains to be added to the configuration of another program, which is not changed.
+    /// What remains to be done for another program, whose configuration is not changed: commands, but for Syncthing.
     func advice(_ answers: SetupAnswers) -> String? {
         let place = answers.inbox.escaped
         // Samba and internal-sftp replace what follows one.
@@ -31,25 +31,34 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
         case .local, .me: return nil
         case .samba:
             return """
-                Add to /etc/samba/smb.conf, then: sudo smbpasswd -a \(answers.user); sudo systemctl restart smbd
+                # This is left to you, and lets \(answers.user) use Samba:
+                sudo tee -a /etc/samba/smb.conf <<'END'
+                # photos: begin
                 [\(answers.inboxName)]
                     path = \(expanded)
                     read only = no\(group)
                     create mask = 0664
                     directory mask = 2775
+                # photos: end
+                END
+                sudo smbpasswd -a \(answers.user)
+                sudo systemctl restart smbd
                 """
         case .sftp:
             return """
-                To let \(answers.user) use SFTP alone, and no shell, add to a file in /etc/ssh/sshd_config.d, then: \
-                sudo systemctl restart ssh
+                # This is left to you, and lets \(answers.user) use SFTP and no shell; never do it to yourself:
+                sudo tee -a /etc/ssh/sshd_config.d/photoinbox.conf <<'END'
                 Match User \(answers.user)
                     ForceCommand internal-sftp -u 0002 -d \(expanded)
                     DisableForwarding yes
+                END
+                sudo sshd -t && sudo systemctl restart ssh
                 """
         case .ftp:
             return """
-                To let \(answers.user) alone use FTP, add to /etc/vsftpd.conf, then: \
-                echo \(answers.user) | sudo tee -a /etc/vsftpd.photoinbox; sudo systemctl restart vsftpd
+                # This is left to you, and lets \(answers.user) alone use FTP, with the directory \(answers.inbox.name.escaped):
+                sudo tee -a /etc/vsftpd.conf <<'END'
+                # photos: begin
                 write_enable=YES
                 local_umask=002
                 local_root=\(answers.inbox.parent.escaped)
@@ -57,7 +66,10 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
                 userlist_enable=YES
                 userlist_deny=NO
                 userlist_file=/etc/vsftpd.photoinbox
-                The directory of uploads is then \(answers.inbox.name.escaped).
+                # photos: end
+                END
+                echo \(answers.user) | sudo tee -a /etc/vsftpd.photoinbox
+                sudo systemctl restart vsftpd
                 """
         case .syncthing:
             return """

@@ -18,15 +18,15 @@ unset -f make
 cd /
 eventually "the service runs" photoinboxd systemctl is-active photoinboxd
 
-prints() { # PAGE: setup prints the lines that the page has people add
+prints() { # PAGE HEADING: setup prints the commands that the page has people type after it
     local lines
-    lines=$(blocks "$1" "Set it up" | sed '1,/^# photos: begin$/d; /^# photos: end$/,$d')
-    [ -n "$lines" ] && eval "$(blocks "$1" "Set it up" | sed -n '/^sudo photoinbox setup/,/[^\\]$/p' |
+    lines=$(blocks "$1" "$2" | sed '1,/--library/d')
+    [ -n "$lines" ] && eval "$(blocks "$1" "$2" | sed -n '/^sudo photoinbox setup/,/[^\\]$/p' |
         sed 's/--yes/--dry-run/')" | sed 's/^# //' >/run/advice && ! grep -vxFf /run/advice <<<"$lines"
 }
 
 follow samba.md "Set it up"
-check "setup prints the share" -.slice prints samba.md
+check "setup prints the commands for the share" -.slice prints samba.md "Set it up"
 cd /run/photos
 check "ana reaches the share" smbd smbclient //localhost/inbox --user=ana%secret --command="put samba.jpg"
 expect_filed "what she copied over Samba is filed" samba.jpg /srv/photos/inbox
@@ -56,6 +56,7 @@ follow sftp.md "People who have an account here"
 check "ana uploads over SFTP" ssh upload ana "put shell.jpg /srv/photos/inbox/shell.jpg"
 expect_filed "what she uploaded is filed" shell.jpg /srv/photos/inbox
 follow sftp.md "A user who only uploads"
+check "setup prints the commands for it" -.slice prints sftp.md "A user who only uploads"
 check "phones begins in the inbox" ssh upload phones "put -p sftp.jpg"
 expect_filed "what phones uploaded is filed" sftp.jpg /srv/photos/inbox
 shell() {
@@ -73,7 +74,7 @@ refuse "it reads no photo of the library" ssh upload phones \
     "get $(find /srv/photos/library -name sftp.jpg -printf '/library/%P') /run/seen.jpg"
 
 follow ftp.md "Set it up"
-check "setup prints the lines of vsftpd" -.slice prints ftp.md
+check "setup prints the commands for vsftpd" -.slice prints ftp.md "Set it up"
 check "camera uploads over FTP" vsftpd as nobody curl --silent --show-error --user camera:secret \
     --upload-file /run/photos/ftp.jpg ftp://localhost/inbox/
 expect_filed "what it uploaded is filed" ftp.jpg /srv/photos/inbox
@@ -83,7 +84,10 @@ refuse "and writes nothing beside the inbox" vsftpd curl --silent --user camera:
     --upload-file /run/photos/unseen.jpg ftp://localhost/
 follow ftp.md "Keep the password out of SSH"
 refuse "its password opens no shell" ssh shell camera
-printf 'photo dropped over Samba, SFTP and FTP: %d commands typed, %d seconds\n' $typed $((SECONDS - began))
+printf 'photo dropped over Samba, SFTP and FTP: %d commands typed, %d seconds; ' $typed $((SECONDS - began))
+printf 'each way alone, with its server installed: Samba %d, SFTP %d, SFTP by who only uploads %d, FTP %d\n' \
+    "$(cost samba.md "Set it up")" "$(cost sftp.md "People who have an account here")" \
+    "$(cost sftp.md "A user who only uploads")" "$(cost ftp.md "Set it up")"
 
 follow ftp.md "Encrypt it"
 check "with it it uploads" vsftpd as nobody curl --silent --show-error --ssl-reqd --insecure --user camera:secret \

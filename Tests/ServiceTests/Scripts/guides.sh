@@ -7,7 +7,15 @@ archive=$repository/.build/tools/archive # packages that `make test-deps` has fe
 
 # Root needs no sudo, which may not be installed. Passwords are asked for on a terminal; here they are all the same.
 sudo() { if [ "$1" = -u ]; then as "$2" "${@:3}"; else "$@"; fi; }
-passwd() { echo "${!#}:secret" | chpasswd; }
+adduser() { # which asks only where it makes a user
+    case "$*" in
+    *--gecos*) command adduser --disabled-password "$@" && case "$*" in
+        *--disabled-password*) ;;
+        *) echo "${!#}:secret" | chpasswd ;;
+        esac ;;
+    *) command adduser "$@" ;;
+    esac
+}
 smbpasswd() { printf 'secret\nsecret\n' | command smbpasswd -s "$@"; }
 
 said=$(mktemp) # the output of the last commands
@@ -39,6 +47,14 @@ count() {
         !/^ *(#|$)/ && !isContinued { count += 1 }
         { isContinued = /[\\|]$/ }
         END { print count + 0 }'
+}
+
+cost() { # PAGE HEADING…: the commands of one way alone, from the package to where photos can be dropped; the server is there
+    local heading
+    {
+        blocks ../install.md "As a Debian package"
+        for heading in "${@:2}"; do blocks "$1" "$heading"; done
+    } | grep -v '^sudo apt install [^.]' | count
 }
 
 follow() { # PAGE HEADING [NUMBER]: runs all commands below it, or those of one block
