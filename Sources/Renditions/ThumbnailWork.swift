@@ -81,13 +81,16 @@ package struct ThumbnailWork: Hashable, Sendable {
     /// The maximum number of decoders if none is configured, since each may use half a gigabyte.
     private static let defaultMaximum = 4
 
+    /// How long the decoder program may load its libraries.
+    private static let patience = Duration.seconds(20)
+
     private var program: BytePath { settings.decoder ?? Self.standardProgram }
 
     /// The decoder program, if googly eyes are wanted and it was built without face detection. Runs the program and
     /// waits for it.
     package var programWithoutFaces: BytePath? {
         guard settings.isEnabled, renditions.keys.contains(where: { kinds(for: $0).contains(.googly) }),
-            let exit = try? ChildProcess.spawn(program, ["--finds-faces"], error: .null).wait(),
+            let exit = try? ChildProcess.spawn(program, ["--finds-faces"], error: .null).wait(atMost: Self.patience),
             exit == .exited(status: 1)
         else { return nil }
         return program
@@ -101,7 +104,8 @@ package struct ThumbnailWork: Hashable, Sendable {
     private static func identity(of program: BytePath) throws(SystemCallError) -> String? {
         let output = try OwnedDescriptor.memoryFile(named: "photoinbox-decoder")
         let words: [BytePath] = ["--identify", "--films"]
-        let exit = try ChildProcess.spawn(program, words, output: .descriptor(output.raw), error: .null).wait()
+        let exit = try ChildProcess.spawn(program, words, output: .descriptor(output.raw), error: .null)
+            .wait(atMost: patience)
         let line = try output.read(64).prefix { $0 != 0x0A }
         return exit == .exited(status: 0) && !line.isEmpty ? String(decoding: line, as: UTF8.self) : nil
     }

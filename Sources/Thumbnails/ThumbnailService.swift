@@ -37,9 +37,12 @@ package actor ThumbnailService: DaemonPart {
     private var queue = PhotoQueue()
     /// What is still to be recorded in the catalogue; many at once, since each time costs a sync.
     private var records: [RenditionRecord] = []
-    private var isPausing = false
-    private var isStopped = false
+    /// The adoption of the newest settings.
+    private var adopting: Task<Void, Never>?
+    private var pace = Pace.working
     private nonisolated let counts = Locked(Counts())
+
+    private enum Pace { case working, pausing, stopped }
 
     private struct Counts {
         var clients: [DecoderClient] = []
@@ -60,9 +63,17 @@ package actor ThumbnailService: DaemonPart {
         executor = TaskQueue.executor(on: subsystem.queue)
     }
 
-    package func adopt(_ settings: Settings) async {
-        guard !isStopped else { return }
-        isPausing = false
+    /// Returns before the settings are in force: the decoder identifies itself first, and its libraries may load slowly.
+    package func adopt(_ settings: Settings) {
+        adopting = TaskQueue.start { [adopting] in
+            await adopting?.value
+            await self.begin(settings)
+        }
+    }
+
+    private func begin(_ settings: Settings) async {
+        guard pace != .stopped else { return }
+        pace = .working
         var next = settings.pictures.isEnabled ? ThumbnailWork(settings, state: settings.state) : nil
         next?.identifyDecoder()
         if next == work { return resume() }
@@ -87,7 +98,8 @@ package actor ThumbnailService: DaemonPart {
 
     /// Ends the decoders, and returns when nothing is under way.
     private func stop() async {
-        isStopped = true
+        pace = .stopped
+        await adopting?.value
         await endWork()
     }
 
@@ -105,7 +117,7 @@ package actor ThumbnailService: DaemonPart {
 
     package nonisolated func ended(_ arrival: EndedArrival) {
         guard arrival.outcome == .filed, counts.withLock({ !$0.clients.isEmpty }),
-            let hash = arrival.sha256.flatMap({ Self.bytes(ofHexadecimal: $0) })
+            let hash = arrival.sha256.flatMap({ bytes(ofHexadecimal: $0.utf8) }), hash.count == 32
         else { return }
         subsystem.queue.async { self.assumeIsolated { $0.enqueue(hash) } }
     }
@@ -117,7 +129,7 @@ package actor ThumbnailService: DaemonPart {
 
     private func resume() {
         for (place, client) in clients.enumerated() where running[place] == nil {
-            guard !isPausing, let work, let stored = queue.next(in: catalogue) else { break }
+            guard pace == .working, let work, let stored = queue.next(in: catalogue) else { break }
             running[place] = TaskQueue.start { await self.run(place, client, work, from: stored) }
         }
         finishIfIdle()
@@ -128,7 +140,7 @@ package actor ThumbnailService: DaemonPart {
         var stored: StoredPhoto? = first
         while let photo = stored {
             subsystem.waiting(queue.waiting)
-            guard await make(photo, client, work), !isPausing, !clients.isEmpty else { break }
+            guard await make(photo, client, work), pace == .working, !clients.isEmpty else { break }
             stored = queue.next(in: catalogue)
         }
         running[place] = nil
@@ -140,7 +152,7 @@ package actor ThumbnailService: DaemonPart {
         keepRecords()
         subsystem.waiting(0)
         subsystem.idle()
-        if !clients.isEmpty, !isPausing, records.isEmpty { markDone() }
+        if !clients.isEmpty, pace == .working, records.isEmpty { markDone() }
     }
 
     /// Whether it makes sense to go on.
@@ -172,7 +184,7 @@ package actor ThumbnailService: DaemonPart {
             return false
         }
         queue.tried(stored)
-        if !isPausing, counts.withLock({ $0.trouble }) != nil { recovered() }
+        if pace == .working, counts.withLock({ $0.trouble }) != nil { recovered() }
         let gaps = client.snapshot().gaps
         problems.set(.decoderUnconfined, gaps.isEmpty ? nil : [.reason: .text(gaps)])
         return true
@@ -233,13 +245,13 @@ package actor ThumbnailService: DaemonPart {
         counts.withLock { $0.trouble = "\(trouble)" }
         problems.set(.decoderUnavailable, [.reason: .text("\(trouble)")])
         // Another client may have met it just before.
-        guard !isPausing else { return }
-        isPausing = true
+        guard pace == .working else { return }
+        pace = .pausing
         subsystem.queue.after(Self.pause) { [weak self] in self?.assumeIsolated { $0.endPause() } }
     }
 
     private func endPause() {
-        isPausing = false
+        if pace == .pausing { pace = .working }
         resume()
     }
 
@@ -263,18 +275,5 @@ package actor ThumbnailService: DaemonPart {
         pictures.unconfined = snapshots.first { !$0.gaps.isEmpty }?.gaps
         pictures.renditions = RenditionKind.allCases.compactMap { counts.kinds[$0] }
         state.pictures = pictures
-    }
-
-    private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count == 64 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else {
-                return nil
-            }
-            bytes.append(byte)
-        }
-        return bytes
     }
 }

@@ -5,8 +5,6 @@ import Glibc
 let arguments = Array(CommandLine.arguments.dropFirst())
 // Asked before there is a picture; see ThumbnailWork.
 if arguments.first == "--identify" {
-    // The daemon waits for it, and must not for a library that hangs while it is loaded: SIGALRM ends this.
-    alarm(20)
     guard let identity = try? ThumbnailMaker.identity(films: arguments.contains("--films")) else { exit(70) }
     print(identity)
     exit(0)

@@ -106,6 +106,13 @@ struct ChildProcessTests {
         #expect(relative?.code == .invalidArgument)
     }
 
+    @Test("A program that does not end in time is killed")
+    func killedInTime() throws {
+        let exit = try ChildProcess.spawn("/bin/sleep", ["1000"]).wait(atMost: .milliseconds(50))
+        #expect(exit == .killed(signal: SIGKILL, dumpedCore: false))
+        #expect(try ChildProcess.spawn("/bin/true").wait(atMost: .seconds(500)).isSuccess)
+    }
+
     @Test("The working directory is passed by descriptor")
     func workingDirectory() throws {
         let directory = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -86,12 +86,20 @@ public struct ChildProcess: ~Copyable, Sendable {
         try systemCall("pidfd_send_signal") { clinux_pidfd_send_signal(raw, signal) }
     }
 
-    /// Waits without a limit until it has ended, and reaps it.
-    public consuming func wait() throws(SystemCallError) -> ProcessExit {
+    /// Waits until it has ended, and reaps it; kills it once `limit` is over.
+    public consuming func wait(atMost limit: Duration? = nil) throws(SystemCallError) -> ProcessExit {
+        var milliseconds =
+            limit.map {
+                Int32(min($0.components.seconds, 2_000_000) * 1_000 + $0.components.attoseconds / 1_000_000_000_000_000)
+            } ?? -1
         while true {
             var ended = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
-            try systemCall("poll") { poll(&ended, 1, -1) }
+            let count = try systemCall("poll") { poll(&ended, 1, milliseconds) }
             if let exit = try ProcessExit.ofChild(descriptor.raw) { return exit }
+            if count == 0 {
+                try send(signal: SIGKILL)
+                milliseconds = -1
+            }
         }
     }
 
