@@ -456,10 +456,12 @@ static int make_of_raw(int fd, const struct cpictures_limits *limits, int qualit
     void *bytes = map(fd, &length, 0);
     if (!bytes) return CPICTURES_UNREADABLE;
     int result = CPICTURES_UNREADABLE;
-    int is_x3f = length >= 4 && memcmp(bytes, "FOVb", 4) == 0;
-    if (is_x3f) result = make_of_x3f(bytes, length, limits, quality, parts, count, facts);
-    libraw_data_t *raw = is_x3f ? NULL : libraw_init(0);
+    if (length >= 4 && memcmp(bytes, "FOVb", 4) == 0)
+        result = make_of_x3f(bytes, length, limits, quality, parts, count, facts);
+    /* LibRaw may read an X3F without a JPEG in it, if it was built with its X3F tools. */
+    libraw_data_t *raw = result == CPICTURES_UNREADABLE || result == CPICTURES_NO_PREVIEW ? libraw_init(0) : NULL;
     if (raw) {
+        cpictures_release(parts, count);
         int code = libraw_open_buffer(raw, bytes, length);
         if (code)
             vips_error("libraw", "%s", libraw_strerror(code));

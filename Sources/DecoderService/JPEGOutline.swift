@@ -10,6 +10,7 @@ struct JPEGOutline {
     private(set) var needsLibav = false
     private(set) var width: UInt32 = 0
     private(set) var height: UInt32 = 0
+    private(set) var components: UInt8 = 0
 
     init(of descriptor: Int32, scansUpTo most: UInt32) throws(SystemCallError) {
         var bytes = Bytes(descriptor: descriptor)
@@ -25,12 +26,13 @@ struct JPEGOutline {
                 let length = try bytes.number()
                 needsLibav = try bytes.next() ?? 8 > 8 || marker == 0xC3
                 (height, width) = (UInt32(try bytes.number()), UInt32(try bytes.number()))
+                components = try bytes.next() ?? 0
                 // All others have at most one scan per component.
                 if marker != 0xC2 {
                     scans = 1
                     return
                 }
-                try bytes.skip(length - 7)
+                try bytes.skip(length - 8)
             case 0x01, 0xD0...0xD8: break
             default: try bytes.skip(try bytes.number() - 2)
             }

@@ -42,6 +42,11 @@ package struct ThumbnailMaker: PictureMaker {
                 if longer > request.limits.side || pixels > request.limits.pixels {
                     return refusal(.tooLarge, "\(jpeg.width) x \(jpeg.height) pixels")
                 }
+                // CMYK, which libav would show as a negative.
+                if jpeg.components > 3 {
+                    return refusal(
+                        .unreadable, "a JPEG of \(jpeg.components) colours that is lossless or of more than 8 bits")
+                }
                 if request.kind == .picture { return refusal(.film, "libav reads a JPEG of this kind") }
             }
         }

@@ -81,6 +81,12 @@ struct JPEGKindTests {
                     huge.indices.first { huge[$0] == 0xFF && [0xC1, 0xC3].contains(huge[$0 + 1]) })
                 huge.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
                 try DecoderFixture.write(huge, to: path)
+                var colourful = whole
+                colourful[frame + 9] = 4
+                try DecoderFixture.write(colourful, to: path)
+                let refusal = try await fixture.make(of: path).refusal
+                #expect(refusal?.code == .unreadable && refusal?.reason.contains("of 4 colours") == true)
+                try DecoderFixture.write(huge, to: path)
                 for kind in [DecoderRequest.Kind.picture, .film] {
                     let refusal = try await fixture.make(of: path, kind: kind).refusal
                     #expect(
