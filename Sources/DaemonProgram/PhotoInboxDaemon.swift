@@ -238,8 +238,12 @@ package struct PhotoInboxDaemon: ParsableCommand {
         HeapMemory.keepSmall()
         let service = ServiceManager.takeFromEnvironment()
         var options = daemonOptions()
+        if input, !check {
+            Self.printError("photoinboxd: --input needs --check")
+            Self.end(EX_USAGE)
+        }
         // Before root becomes the service's user, who could not open it.
-        if check, input {
+        if input {
             do { options.content = try DaemonOptions.content(of: "/dev/stdin") } catch {
                 Self.printError("photoinboxd: \(error)")
                 Self.end(EX_OSERR)

@@ -187,23 +187,22 @@ import Testing
         var answers = answers()
         answers.configuration = file
         let plan = try plan(answers, SetupMachine())
-        func run(_ program: String, was: [UInt8]?, isRunning: Bool = true) throws -> CommandFailure? {
+        func run(_ program: String, was: [UInt8]?, stop: [String]? = nil) throws -> CommandFailure? {
             var work = SetupExecution(plan: plan)
             let step = { SetupStep(subject: "x", found: "x", act: $0) }
             _ = try work.carryOut(step(.file(file, was: was, old + Array("# new\n".utf8), copy: copy)))
             do {
-                _ = try work.carryOut(step(.start([program], isRunning: isRunning)))
+                _ = try work.carryOut(step(.start([program], stop: stop)))
                 return nil
             } catch let failure as CommandFailure { return failure }
         }
-        let failure = try #require(try run("/bin/false", was: nil, isRunning: false))
-        #expect(
-            failure.message == "/bin/false exited with status 1; what was there before is put back: \(file)",
-            "\(failure.message)")
-        #expect(SetupPlace(at: file) == nil)
+        let words = "/bin/false exited with status 1; what was there before is put back: \(file)"
+        let failure = try #require(try run("/bin/false", was: nil, stop: ["mkdir", scratch.appending("stopped")]))
+        #expect(failure.message == words + "; the service is stopped, as it was", "\(failure.message)")
+        #expect(SetupPlace(at: file) == nil && SetupPlace(at: scratch.bytePath.appending("stopped")) != nil)
         try Data(old).write(to: URL(filePath: scratch.appending("file")))
         let again = try #require(try run("/bin/false", was: old))
-        #expect(again.message.hasPrefix(failure.message + "; but /bin/false "), "\(again.message)")
+        #expect(again.message.hasPrefix(words + "; but /bin/false "), "\(again.message)")
         #expect(try bytes(of: scratch.appending("file")) == old && SetupPlace(at: copy) == nil)
         // One that fails the first time alone.
         try shell(
@@ -211,8 +210,101 @@ import Testing
         let once = try #require(try run(scratch.appending("try"), was: old))
         #expect(once.message.hasSuffix("; the service runs with that"), "\(once.message)")
         #expect(try bytes(of: scratch.appending("file")) == old)
+        // What somebody writes meanwhile stays.
+        try shell(
+            "printf '#!/bin/sh\\necho \"# edited\" >>%s/file; exit 1' \"$PWD\" >edit; chmod 700 edit", in: scratch)
+        let edited = try #require(try run(scratch.appending("edit"), was: old))
+        #expect(
+            edited.message.contains(
+                "; \(file) was changed meanwhile, and is left; what was there before is \(copy); but "),
+            "\(edited.message)")
+        #expect(try bytes(of: scratch.appending("file")).starts(with: old + Array("# new\n# edited\n".utf8)))
+        #expect(try bytes(of: scratch.appending("copy")) == old)
+        try shell("mv copy file", in: scratch)
         #expect(try run("/bin/true", was: old) == nil)
         #expect(try bytes(of: scratch.appending("file")).count == old.count + 6)
+    }
+
+    @Test("Whatever fails or stops it after a file was written, that is put back, the configuration first")
+    func restoredOthers() throws {
+        let scratch = try ScratchDirectory()
+        try shell("mkdir a b library inbox st", in: scratch)
+        let (path, root) = (scratch.path, scratch.bytePath)
+        let files = ["a/drop-in", "b/drop-in", "file"].map { root.appending(BytePath($0)) }
+        let text = "library = \"\(path)/library\"\nstate = \"\(path)/st\"\n[inbox.a]\npath = \"\(path)/inbox\"\n"
+        var answers = answers()
+        answers.configuration = files[2]
+        let plan = try plan(answers, SetupMachine())
+        let step = { SetupStep(subject: "x", found: "x", act: $0, undo: "rmdir x") }
+        func written() throws -> SetupExecution {
+            var work = SetupExecution(plan: plan)
+            _ = try work.carryOut(
+                step(.directory(root.appending("made"), was: nil, owner: nil, group: nil, mode: nil)))
+            for file in files {
+                _ = try work.carryOut(step(.file(file, was: nil, Array(text.utf8), copy: root.appending("copy"))))
+            }
+            try shell("rmdir made", in: scratch)
+            return work
+        }
+        /// What fails, and what is there then.
+        func failure(_ act: SetupStep.Act) throws -> (text: String, left: [Bool]) {
+            var work = try written()
+            let failure = #expect(throws: CommandFailure.self) { _ = try work.carryOut(step(act)) }
+            return (failure?.message ?? "", files.map { SetupPlace(at: $0) != nil })
+        }
+        let all = "; what was there before is put back: \(files[2]), \(files[1]), \(files[0]); not undone: x"
+        #expect(try failure(.run(["/bin/false"])) == ("/bin/false exited with status 1" + all, [false, false, false]))
+        #expect(try failure(.file(root.appending("c/x"), was: nil, [], copy: "/")).left == [false, false, false])
+        var work = try written()
+        #expect(work.stopped(before: step(nil)).message == "stopped before x" + all)
+        #expect(files.allSatisfy { SetupPlace(at: $0) == nil })
+        // What cannot be put back keeps nothing else from that, nor the service from being started again.
+        try shell(
+            "printf '#!/bin/sh\\necho >>%s/starts; rm -r %s/b; exit 1' \"$PWD\" \"$PWD\" >fail; chmod 700 fail",
+            in: scratch)
+        let partly = try failure(.start([scratch.appending("fail")], stop: nil))
+        #expect(
+            partly.text.contains("is put back: \(files[2]), \(files[0]); \(files[1]) could not be put back: "),
+            "\(partly)")
+        #expect(try partly.left == [false, false, false] && bytes(of: scratch.appending("starts")).count == 2)
+        // While the configuration stays, the drop-ins do.
+        try shell("mkdir b; printf '#!/bin/sh\\necho >>%s/file; exit 1' \"$PWD\" >fail", in: scratch)
+        let kept = try failure(.start([scratch.appending("fail")], stop: ["true"]))
+        #expect(kept.left == [true, true, true] && !kept.text.contains("put back"), "\(kept)")
+        #expect(kept.text.contains("and is left; there was none before; \(files[1]) is left, since"), "\(kept)")
+        // What is done with a service that runs with it is no longer put back.
+        try shell("rm file a/* b/*", in: scratch)
+        work = try written()
+        _ = try work.carryOut(step(.start(["true"], stop: nil)))
+        #expect(throws: CommandFailure.self) { _ = try work.carryOut(step(.run(["false"]))) }
+        #expect(files.allSatisfy { SetupPlace(at: $0) != nil })
+    }
+
+    @Test("A second setup of the same configuration is refused, also where the first one makes its directory")
+    func locks() throws {
+        let scratch = try ScratchDirectory()
+        let file = try realPath(scratch.bytePath).appending("conf/file")
+        var answers = answers()
+        answers.configuration = file
+        var work = SetupExecution(plan: try plan(answers, SetupMachine()))
+        var first: SetupLock? = try SetupLock(of: file)
+        func refusal() -> CommandFailure? {
+            do { _ = try SetupLock(of: file) } catch { return error }
+            return nil
+        }
+        #expect(
+            refusal()?.message == "another setup is running: \(file.parent.parent) is locked by process \(getpid())")
+        _ = try work.carryOut(
+            SetupStep(
+                subject: "", found: "", act: .directory(file.parent, was: nil, owner: nil, group: nil, mode: nil)))
+        #expect(refusal()?.message.hasPrefix("another setup is running: \(file.parent) is locked") == true)
+        #expect(refusal()?.status == .busy)
+        #expect(throws: CommandFailure.self) { _ = try SetupLock(of: file.parent) }
+        first = nil
+        _ = try SetupLock(of: file.parent)
+        #expect(first == nil && refusal() != nil)
+        work = SetupExecution(plan: try plan(answers, SetupMachine()))
+        #expect(refusal() == nil)
     }
 
     @Test("A parent that is exchanged while a directory is made does not have another one changed")
@@ -328,7 +420,21 @@ import Testing
             #expect(self.failure(answers(.samba, inbox: inbox), SetupMachine()) == nil)
         }
         #expect(Droppers.sftp.advice(answers(.sftp, inbox: "/srv/100%"))?.contains("-d /srv/100%%\n") == true)
-        #expect(Droppers.samba.advice(answers(.samba, inbox: "/srv/100%"))?.contains("path = /srv/100%%\n") == true)
+        #expect(Droppers.samba.advice(answers(.samba, inbox: "/srv/100% a"))?.contains("path = /srv/100% a\n") == true)
+        // smbd has no way to write these.
+        for inbox: BytePath in ["/srv/100%in", "/srv/%$(HOME)"] {
+            let failure = self.failure(answers(.samba, inbox: inbox), SetupMachine())
+            #expect(failure?.status == 64 && failure?.text.hasPrefix("smbd would replace %") == true)
+        }
+        var named = answers(.samba)
+        named.inboxName = "Global"
+        #expect(failure(named, SetupMachine())?.text.contains("cannot be named Global") == true)
+        #expect(
+            Droppers.sftp.advice(answers(.sftp))?.contains(
+                "\nsudo sshd -t || sudo rm /etc/ssh/sshd_config.d/photoinbox-ana.conf\n") == true)
+        // Who could paste it there would have no shell after that.
+        named.isCaller = true
+        #expect(Droppers.sftp.advice(named)?.split(separator: "\n").allSatisfy { $0.hasPrefix("# ") } == true)
         #expect(Droppers.ftp.advice(answers(.ftp))?.contains("local_umask=002") == true)
         #expect(Droppers.syncthing.advice(answers(.syncthing))?.contains("Receive Only") == true)
         #expect(Droppers.local.advice(answers()) == nil && Droppers.me.advice(answers(.me)) == nil)

@@ -98,9 +98,6 @@ import Testing
                 "install -d -o _photoinbox -g _photoinbox -m 0750 /data/photos/duplicates",
                 "install -d -o _photoinbox -g _photoinbox -m 0750 /data/photos/returned",
                 "install -d -o _photoinbox -g _photoinbox -m 0750 /data/photos/trash",
-                "tee /etc/photoinbox/photoinbox.toml <<'END'",
-                "# Every key is explained in photoinbox.toml(5). Check this file: photoinboxd --check",
-                "library = \"/data/photos/library\"", "", "[inbox.inbox]", "path = \"/data/photos/inbox\"", "END",
                 "install -d -o root -g root -m 0755 /etc/systemd/system/photoinboxd-fetch@.service.d",
                 "tee /etc/systemd/system/photoinboxd-fetch@.service.d/photoinboxd-setup.conf <<'END'",
                 "# Written by photoinbox setup: the places of photos.", "[Service]",
@@ -109,8 +106,10 @@ import Testing
                 "tee /etc/systemd/system/photoinboxd.service.d/photoinboxd-setup.conf <<'END'",
                 "# Written by photoinbox setup: the places of photos.", "[Service]", "ReadWritePaths=-/data/photos",
                 "END",
-                "systemctl daemon-reload", "systemctl enable photoinboxd.service",
-                "systemctl start photoinboxd.service",
+                "systemctl daemon-reload", "tee /etc/photoinbox/photoinbox.toml <<'END'",
+                "# Every key is explained in photoinbox.toml(5). Check this file: photoinboxd --check",
+                "library = \"/data/photos/library\"", "", "[inbox.inbox]", "path = \"/data/photos/inbox\"", "END",
+                "systemctl start photoinboxd.service", "systemctl enable photoinboxd.service",
             ])
         #expect(plan.steps.filter { $0.act != nil && $0.undo == nil }.map(\.subject) == ["systemd"])
         #expect(plan.steps.map(\.script).joined().contains("\n# Undo: gpasswd -d ana photos\n"))

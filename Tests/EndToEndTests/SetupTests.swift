@@ -162,6 +162,9 @@ extension EndToEnd {
             #expect(result.status == 78 && result.text.contains("photoinboxd refuses "), "\(result.text)")
             #expect(try String(contentsOfFile: house.path("photoinbox.toml"), encoding: .utf8) == text)
             #expect(try Self.copies(house) == [])
+            let alone = try RunningProgram([BuiltPrograms.path("photoinboxd"), "--input"])
+            #expect(try await alone.ending() == .status(64))
+            #expect(alone.lines == ["photoinboxd: --input needs --check"])
         }
 
         @Test(
@@ -169,16 +172,12 @@ extension EndToEnd {
             .enabled(if: canMount, withoutMounts))
         func killed() async throws {
             let house = try House()
-            // In the daemon's place: what is judged is not there yet, and whoever asks is killed.
-            let fake = """
-                #!/bin/sh
-                cat >\(house.path("judged"))
-                kill -9 $PPID
-                """
-            try Data(fake.utf8).write(to: URL(filePath: house.path("fake")))
+            // In the daemon's place: what is judged is not there yet, and whoever asks is killed. Written by the shell, since
+            // a file cannot be run while a process that this one has forked still has it open for writing.
             let script = """
                 printf 'library = "%s/photos/library"\n' $0 >$0/photoinbox.toml
                 cp $0/photoinbox.toml $0/before
+                printf '#!/bin/sh\ncat >%s/judged\nkill -9 $PPID\n' $0 >$0/fake
                 chmod 755 $0/fake
                 mount --bind $0/fake "$1"
                 "$2" "${@:3}" </dev/null
@@ -197,6 +196,54 @@ extension EndToEnd {
             #expect(said.dropFirst(first + 1).first == "path = \"\(house.path("drops/inbox"))\"", "\(said)")
             #expect(!said.prefix(first).contains { $0.hasPrefix("done   \(house.path("photoinbox.toml"))") }, "\(said)")
             #expect(said.dropFirst(first).contains("done   \(house.path("photoinbox.toml")): with"), "\(said)")
+        }
+
+        @Test(
+            "A configuration that could not be checked is not written", .enabled(if: canMount, withoutMounts))
+        func unchecked() async throws {
+            let house = try House()
+            let script = """
+                printf 'library = "%s/photos/library"\n' $0 >$0/photoinbox.toml
+                cp $0/photoinbox.toml $0/before
+                for ending in 'kill -9 $$' 'exit 64' 'exit 71'; do
+                    printf '#!/bin/sh\n%s\n' "$ending" >$0/fake
+                    chmod 755 $0/fake
+                    mount --bind $0/fake "$1"
+                    "$2" "${@:3}" </dev/null >$0/said 2>&1
+                    echo "$? $(tail -n 1 $0/said)"
+                    umount "$1"
+                    cmp $0/before $0/photoinbox.toml && ls $0 | grep toml
+                done
+                """
+            let program = try RunningProgram(
+                ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/bash", "-c", script, house.root]
+                    + [BuiltPrograms.path("photoinboxd"), BuiltPrograms.path("photoinbox")] + Self.options(house)
+                    + ["--yes"])
+            #expect(try await program.ending() == .status(0), "\(program.lines)")
+            let said = program.lines
+            #expect(said.count == 6, "\(said)")
+            for (line, ending) in zip(
+                said.filter { $0 != "photoinbox.toml" },
+                ["killed by signal 9", "exited with status 64", "exited with status 71"])
+            {
+                #expect(
+                    line
+                        == "1 photoinbox: \(house.path("photoinbox.toml")) could not be checked, so that is not written: "
+                        + "\(BuiltPrograms.path("photoinboxd")) --check \(ending). Run this again.")
+            }
+        }
+
+        @Test("A second setup is refused while one runs")
+        func second() async throws {
+            let house = try House()
+            let refused = try await Self.run(Self.options(house) + ["--yes"], as: ["/usr/bin/flock", house.root])
+            #expect(
+                refused.status == 75
+                    && refused.text.contains("another setup is running: \(house.root) is locked by process "),
+                "\(refused.text)")
+            #expect(access(house.path("photoinbox.toml"), F_OK) != 0)
+            #expect(
+                try await Self.run(Self.options(house) + ["--dry-run"], as: ["/usr/bin/flock", house.root]).status == 0)
         }
 
         @Test("Without a terminal and without answers it names the missing ones")

@@ -61,6 +61,8 @@ extension WithSystemd {
                     "an inbox in a closed home directory is set up", "and filed", "and the first one is, too",
                     "a restart that fails is reported", "what was there before is there again",
                     "and the service runs with it", "as its manager has read it",
+                    "one that did not run does not start with it either", "and is neither started again nor enabled",
+                    "where a drop-in cannot be written it fails", "and writes no configuration",
                     "a configuration with a mistake is left alone", "which is said with its line",
                     "an inbox below a home that is a link is set up", "and filed, too",
                     "where the service sees nothing else",

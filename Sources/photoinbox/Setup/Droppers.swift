@@ -10,20 +10,34 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
     /// Whether filed photos stay in the inbox, where removing them would remove them elsewhere.
     var keepsFiles: Bool { self == .syncthing }
 
-    /// Throws if the server could not be given this inbox: sshd splits the command that it is forced to run at blanks, knows
-    /// no quotes in it, and refuses single ones.
-    func requireNamed(_ inbox: BytePath) throws(CommandFailure) {
-        guard self == .sftp, inbox.escaped.contains(where: { " '".contains($0) }) else { return }
-        throw CommandFailure(
-            .usage, "sshd cannot begin in \(inbox): the start directory of internal-sftp has no blanks and no quotes",
-            action: "Name an inbox without them.")
+    /// Throws if the server could not be given this inbox.
+    func requireNamed(_ answers: SetupAnswers) throws(CommandFailure) {
+        let (inbox, name) = (answers.inbox, answers.inboxName)
+        let text = inbox.escaped
+        // sshd splits the command that it is forced to run at blanks, knows no quotes in it, and refuses single ones.
+        if self == .sftp, text.contains(where: { " '".contains($0) }) {
+            throw CommandFailure(
+                .usage,
+                "sshd cannot begin in \(inbox): the start directory of internal-sftp has no blanks and no quotes",
+                action: "Name an inbox without them.")
+        }
+        guard self == .samba else { return }
+        // smbd has no way to write such a % itself.
+        if zip(text, text.dropFirst()).contains(where: { $0 == "%" && ($1 == "$" || $1.isLetter) }) {
+            throw CommandFailure(
+                .usage, "smbd would replace % and what follows it in \(inbox)",
+                action: "Name an inbox without % before a letter or $.")
+        }
+        if ["global", "homes", "printers"].contains(name.lowercased()) {
+            throw CommandFailure(
+                .usage, "a share of Samba cannot be named \(name), which smb.conf(5) uses for something else",
+                action: "Give the inbox another name: --inbox-name NAME.")
+        }
     }
 
     /// What remains to be done for another program, whose configuration is not changed: commands, but for Syncthing.
     func advice(_ answers: SetupAnswers) -> String? {
         let place = answers.inbox.escaped
-        // Samba and internal-sftp replace what follows one.
-        let expanded = place.replacing("%", with: "%%")
         let group =
             answers.group.map { "\n    valid users = @\($0)\n    force group = \($0)" }
             ?? "\n    valid users = \(answers.user)"
@@ -35,7 +49,7 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
                 sudo tee -a /etc/samba/smb.conf <<'END'
                 # photos: begin
                 [\(answers.inboxName)]
-                    path = \(expanded)
+                    path = \(place)
                     read only = no\(group)
                     create mask = 0664
                     directory mask = 2775
@@ -44,15 +58,24 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
                 sudo smbpasswd -a \(answers.user)
                 sudo systemctl restart smbd
                 """
+        case .sftp where answers.isCaller:
+            return """
+                # \(answers.user) can upload over SFTP. What limits a user to that is not printed, since it would take the shell
+                # from \(answers.user), who runs this; for somebody who only uploads, run it again with --as USER.
+                """
         case .sftp:
+            // One for each user: of several ForceCommand for one, the first counts. With a mistake in it sshd would not start.
+            let file = shellQuoted("/etc/ssh/sshd_config.d/photoinbox-\(answers.user).conf")
             return """
                 # This is left to you, and lets \(answers.user) use SFTP and no shell; never do it to yourself:
-                sudo tee -a /etc/ssh/sshd_config.d/photoinbox.conf <<'END'
+                sudo tee \(file) <<'END'
                 Match User \(answers.user)
-                    ForceCommand internal-sftp -u 0002 -d \(expanded)
+                    ForceCommand internal-sftp -u 0002 -d \(place.replacing("%", with: "%%"))
                     DisableForwarding yes
                 END
-                sudo sshd -t && sudo systemctl restart ssh
+                sudo mkdir -p /run/sshd
+                sudo sshd -t || sudo rm \(file)
+                sudo systemctl restart ssh
                 """
         case .ftp:
             return """

@@ -24,10 +24,12 @@ struct SetupCommand: Command {
         whose filed photos stay in the inbox, so that none is deleted on a phone; "me", one user alone: yourself, or --as. What
         that user drops for the system's service can be read by members of the service's group.
 
-        What is right already is left as it is, so it can be run again, and then repairs. A line that somebody wrote into the
-        configuration is never changed. A directory that belongs to somebody else is not taken over, and no link is followed
-        that others could change: then it says what you may do. With each step it shows the command that reverses it;
-        reverse the last step first. Configurations of Samba, SSH and FTP servers are not changed: it prints what to add.
+        What is right already is left as it is, so it can be run again, and then repairs. If a step fails or is interrupted, or
+        the service does not start, the files that it wrote are put back as they were; directories and groups stay. A line that
+        somebody wrote into the configuration is never changed. A directory that belongs to somebody else is not taken over, and
+        no link is followed that others could change: then it says what you may do. With each step, for files at the end, it
+        shows the command that reverses it; reverse the last step first. Configurations of Samba, SSH and FTP servers are not
+        changed: it prints what to add.
 
         At the end a small photo is dropped as one of those who drop, followed into the library, taken out by "undo" and
         deleted; the directories that were made for it in the library stay. Hooks run for it as for any photo.
@@ -40,7 +42,7 @@ struct SetupCommand: Command {
           3   done, but a step is left to you
           64  wrong usage, or an answer is missing and there is no terminal to ask on
           69  a program that is needed is not installed
-          75  something was changed meanwhile; run it again
+          75  something was changed meanwhile, or another setup is running; run it again
           77  permission denied; it says to whom, by which mode, and what allows it
           78  the configuration is wrong, or says something else
         """
@@ -84,7 +86,8 @@ struct SetupCommand: Command {
     }
 
     func run() throws {
-        let (answers, unit) = try readAnswers()
+        let (answers, unit, lock) = try readAnswers()
+        defer { withExtendedLifetime(lock) {} }
         let plan = try SetupPlan(answers, SetupFacts(examining: answers, unit))
         let script =
             (answers.isOfSystem ? "# These are for a shell of root: sudo -s\numask 022\n" : "")
@@ -125,25 +128,29 @@ struct SetupCommand: Command {
         if !left.isEmpty { throw CommandEnd(status: .someLeft) }
     }
 
-    /// Returns the steps that are left to a person. That nobody reads what is done does not end it half-way.
+    /// Returns the steps that are left to a person. That nobody reads what is done does not end it half-way. If a step fails,
+    /// or it is stopped, files that were written are put back.
     static func carryOut(
         _ plan: SetupPlan, _ output: SetupOutput, isStopped: () -> Bool
     ) throws -> [SetupStep] {
         var work = SetupExecution(plan: plan)
         var left: [SetupStep] = []
+        // What reverses files is said at the end, since a later failure does that.
+        var undo: [String] = []
         for step in plan.steps {
-            if isStopped() {
-                throw CommandFailure(.failed, "stopped before \(step.subject)", action: "Run this again to go on.")
-            }
+            if isStopped() { throw work.stopped(before: step) }
             if let rest = try work.carryOut(step) {
                 left.append(step)
                 output.say("left   \(step.subject): \(rest)\n")
             } else if step.act == nil {
                 output.say("right  \(step.subject): \(step.found)\n")
             } else {
-                output.say("done   \(step.subject): \(step.wanted)\n" + (step.undo.map { "undo   \($0)\n" } ?? ""))
+                let lines = step.undo.map { ["undo   \($0)\n"] } ?? []
+                output.say("done   \(step.subject): \(step.wanted)\n" + (step.isFile ? "" : lines.joined()))
+                if step.isFile { undo += lines }
             }
         }
+        output.say(undo.joined())
         return left
     }
 
@@ -169,7 +176,7 @@ struct SetupCommand: Command {
 
     // MARK: - Questions
 
-    private func readAnswers() throws -> (SetupAnswers, SetupUnit?) {
+    private func readAnswers() throws -> (SetupAnswers, SetupUnit?, SetupLock?) {
         let context = SettingsContext.ofProcess()
         guard let file = isOfSystem ? StandardPlaces.systemFile : context.home?.configurationFile else {
             throw CommandFailure(.usage, "you have no home directory", action: "Set $HOME, or use sudo.")
@@ -181,6 +188,7 @@ struct SetupCommand: Command {
                 .permission, "\(configuration) says where root makes directories, but others can change \(foreign)",
                 action: "Make it root's, and writable to nobody else.")
         }
+        let lock = dryRun.isDryRun ? nil : try SetupLock(of: walk.path)
         let before = try (try? content(of: configuration)).map {
             try SetupConfiguration.read($0, configuration, context)
         }
@@ -221,6 +229,7 @@ struct SetupCommand: Command {
                 standard: base.appending("library").escaped, known: before?.library?.path.escaped), context)
         var user = Account.ofProcess().name
         var members: String?
+        var isCaller = false
         let unit = SetupUnit.ask(configuration, isOfSystem: isOfSystem, context)
         if isOfSystem {
             let (service, serviceGroup) = (unit.service, unit.serviceGroup)
@@ -245,6 +254,7 @@ struct SetupCommand: Command {
                             groupMembers($0).first { ![service, "_photoinbox-fetch", "root"].contains($0) }
                         },
                 isValid: { account($0).map { $0.user != 0 } ?? false })
+            isCaller = user == caller
         } else if let given = self.user, given != user {
             throw CommandFailure(.permission, "\(user) cannot drop as \(printable(given))", action: "Use sudo.")
         }
@@ -260,8 +270,8 @@ struct SetupCommand: Command {
         let answers = SetupAnswers(
             droppers: droppers, inbox: inbox, inboxName: inboxName ?? (isPlainName(name) ? name : "inbox"),
             library: library, user: user, group: members, isGroupChosen: group != nil || canAsk,
-            configuration: configuration)
-        return (answers, unit)
+            isCaller: isCaller, configuration: configuration)
+        return (answers, unit, lock)
     }
 
     /// Asks until there is a valid answer.

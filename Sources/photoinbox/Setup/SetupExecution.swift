@@ -13,15 +13,46 @@ struct SetupExecution {
     let plan: SetupPlan
     /// The directories that it has made.
     private var made: [BytePath: SetupPlace] = [:]
-    /// The files that it has written, with the copies of those that were there.
-    private var written: [(path: BytePath, copy: BytePath?)] = []
+    private var lock: SetupLock?
+    /// The files that it has written since the service ran with all of them, or may have written.
+    private var written: [Written] = []
+    /// Whether a start or a reload was tried with these.
+    private var isTried = false
+    /// What else it has done that can be reversed.
+    private var done: [String] = []
+
+    private struct Written {
+        let path: BytePath
+        let old: [UInt8]?
+        let new: [UInt8]
+        /// The copy of the old content, if there was one.
+        let copy: BytePath
+    }
 
     private var contact: ControlContact { ControlContact(runtime: plan.settings.runtime) }
 
     init(plan: SetupPlan) { self.plan = plan }
 
-    /// Returns what remains to be done, if it could not be; throws if the next steps need it.
+    /// Returns what remains to be done, if it could not be; throws if the next steps need it, once files are put back.
     mutating func carryOut(_ step: SetupStep) throws -> String? {
+        do {
+            let rest = try change(step)
+            switch step.act {
+            case .start, .reload: (written, isTried) = ([], false)
+            case .directory, .newFiles, .run: if step.undo != nil { done.append(step.subject) }
+            case .file, .byHand, nil: break
+            }
+            return rest
+        } catch let failure as CommandFailure { throw putBack(after: failure, step.act) }
+    }
+
+    /// Puts files back, and returns the failure to report.
+    mutating func stopped(before step: SetupStep) -> CommandFailure {
+        let failure = CommandFailure(.failed, "stopped before \(step.subject)", action: "Run this again to go on.")
+        return putBack(after: failure, nil)
+    }
+
+    private mutating func change(_ step: SetupStep) throws -> String? {
         do {
             switch step.act {
             case .directory(let path, let was, let owner, let group, let mode):
@@ -48,21 +79,15 @@ struct SetupExecution {
                 // Before it is there, so that nothing that ends this leaves a file that no start accepts.
                 if path == plan.configurationFile { try requireAccepted(bytes) }
                 try replace(path, was, bytes, copy)
-                written.append((path, was.map { _ in copy }))
             case .run(let words): try run(words)
-            case .start(let words, let isRunning):
+            case .start(let words, _):
                 // One that runs may still have a configuration of before.
                 try requireAccepted()
-                do { try run(words) } catch let failure as CommandFailure {
-                    throw restored(after: failure, isRunning ? words : nil)
-                }
+                isTried = true
+                try run(words)
             case .reload:
-                let answer = try contact.ask(ControlRequest(.reload))
-                if let failure = CommandFailure(answer) {
-                    let mistakes = answer.text.map { ":\n" + $0 } ?? ""
-                    throw restored(
-                        after: CommandFailure(failure.status, failure.message + mistakes, action: failure.action), nil)
-                }
+                isTried = true
+                try reload()
             case .byHand: return "start it: \(step.commands.joined(separator: "; "))"
             case nil: break
             }
@@ -94,6 +119,8 @@ struct SetupExecution {
             )
         }
         made[path] = place
+        // Who comes later would lock this one.
+        if path == plan.configurationFile.parent { lock = try SetupLock(of: plan.configurationFile) }
         return directory
     }
 
@@ -114,24 +141,24 @@ struct SetupExecution {
     }
 
     /// Replaces or makes a file at once, durably; a copy of the old one stays.
-    private func replace(_ path: BytePath, _ was: [UInt8]?, _ bytes: [UInt8], _ copy: BytePath) throws {
+    private mutating func replace(_ path: BytePath, _ was: [UInt8]?, _ bytes: [UInt8], _ copy: BytePath) throws {
         let directory = try openWithoutLinks(path.parent)
-        var old: FileStatus?
-        do {
-            let file = try directory.openBeneath(path.name, [.read, .nonBlocking])
-            old = try FileStatus(of: file)
-            guard try file.read(1 << 20) == was else { throw changed(path) }
-        } catch let error as SystemCallError where error.code == .noSuchFileOrDirectory {
-            if was != nil { throw changed(path) }
-        }
+        let old = try Self.read(path.name, in: directory)
+        guard old?.content == was else { throw changed(path) }
         func write(_ bytes: [UInt8], _ name: BytePath) throws {
             let file = try directory.openBeneath(name, [.write, .createNew])
-            if let old { try file.setOwner(user: old.user, group: old.group) }
-            try file.setMode((old?.mode ?? 0o644) & 0o777)
-            try file.write(bytes, at: 0)
-            try file.sync()
+            do {
+                if let status = old?.status { try file.setOwner(user: status.user, group: status.group) }
+                try file.setMode((old?.status.mode ?? 0o644) & 0o777)
+                try file.write(bytes, at: 0)
+                try file.sync()
+            } catch {
+                try? directory.unlink(name)
+                throw error
+            }
         }
         if let was { try write(was, copy.name) }
+        written.append(Written(path: path, old: was, new: bytes, copy: copy))
         // Of one name, so that the next run replaces what an interrupted one left.
         let part = path.name.addingSuffix(".setup.part")
         try? directory.unlink(part)
@@ -145,51 +172,117 @@ struct SetupExecution {
         }
     }
 
-    /// Puts back the files that were there, with which `restart` has the service run again; returns `failure` with what
-    /// became of that.
-    private mutating func restored(after failure: CommandFailure, _ restart: [String]?) -> CommandFailure {
-        if written.isEmpty { return failure }
-        var words = failure.message + "; what was there before is put back: "
-        words += written.map(\.path.escaped).joined(separator: ", ")
-        do {
-            for (path, copy) in written.reversed() {
-                let directory = try openWithoutLinks(path.parent)
-                if let copy {
-                    try directory.rename(copy.name, replacing: path.name)
-                } else {
-                    try directory.unlink(path.name)
+    /// A file of a directory; nil if there is none.
+    private static func read(
+        _ name: BytePath, in directory: borrowing OwnedDescriptor
+    ) throws(SystemCallError) -> (status: FileStatus, content: [UInt8])? {
+        do throws(SystemCallError) {
+            let file = try directory.openBeneath(name, [.read, .nonBlocking])
+            return (try FileStatus(of: file), try file.read(1 << 20))
+        } catch {
+            if error.code == .noSuchFileOrDirectory { return nil }
+            throw error
+        }
+    }
+
+    /// Puts back the files that were there, and has a service that was started or reloaded with others be as it was;
+    /// returns `failure` with what became of that.
+    private mutating func putBack(after failure: CommandFailure, _ act: SetupStep.Act?) -> CommandFailure {
+        if written.isEmpty, !isTried { return failure }
+        var (back, left): ([BytePath], [String]) = ([], [])
+        // The configuration first: while it is there, the service needs the drop-ins.
+        var isNeeded = false
+        for file in written.reversed() {
+            if isNeeded {
+                left.append("\(file.path) is left, since the configuration may need it")
+                continue
+            }
+            do {
+                switch try restore(file) {
+                case true?: back.append(file.path)
+                case false?:
+                    let before = file.old == nil ? "there was none before" : "what was there before is \(file.copy)"
+                    left.append("\(file.path) was changed meanwhile, and is left; \(before)")
+                case nil: break
                 }
-                try directory.syncDirectory()
+            } catch { left.append("\(file.path) could not be put back: \(error)") }
+            isNeeded = file.path == plan.configurationFile && !left.isEmpty
+        }
+        var words = [failure.message]
+        if !back.isEmpty {
+            words.append("what was there before is put back: \(back.map(\.escaped).joined(separator: ", "))")
+        }
+        words += left
+        func attempt(_ success: String?, _ work: () throws -> Void) {
+            do {
+                try work()
+                if let success { words.append(success) }
+            } catch { words.append("but \((error as? CommandFailure)?.message ?? "\(error)")") }
+        }
+        if back.contains(where: { $0 != plan.configurationFile }) {
+            for case .run(let words)? in plan.steps.map(\.act) where words.last == "daemon-reload" {
+                attempt(nil) { try run(words) }
             }
-            let isOfUnit = written.contains { $0.path != plan.configurationFile }
-            written = []
-            if isOfUnit { try run(["systemctl", "daemon-reload"]) }
-            if let restart {
-                try run(restart)
-                words += "; the service runs with that"
-            }
-        } catch { words += "; but \((error as? CommandFailure)?.message ?? "\(error)")" }
-        return CommandFailure(failure.status, words, action: failure.action)
+        }
+        switch act {
+        case .start(_, let stop?) where isTried: attempt("the service is stopped, as it was") { try run(stop) }
+        case .start(let words, nil) where isTried && !written.isEmpty:
+            attempt("the service runs with that") { try run(words) }
+        // It reports the configuration that it has refused until the next reload.
+        case .reload where isTried && !back.isEmpty: attempt("the service runs with that") { try reload() }
+        default: break
+        }
+        if !done.isEmpty { words.append("not undone: \(done.joined(separator: ", "))") }
+        (written, isTried) = ([], false)
+        return CommandFailure(failure.status, words.joined(separator: "; "), action: failure.action)
     }
 
-    /// Throws if the daemon would refuse the configuration, or `content` as that: then it must neither be written nor
-    /// read at a restart.
+    /// Whether what was there before is put back: not if somebody has changed the file; nil if it is there already.
+    private func restore(_ file: Written) throws(SystemCallError) -> Bool? {
+        let directory = try openWithoutLinks(file.path.parent)
+        let now = try Self.read(file.path.name, in: directory)?.content
+        if now == file.old {
+            if file.old != nil { try? directory.unlink(file.copy.name) }
+            return nil
+        }
+        guard now == file.new else { return false }
+        if file.old == nil {
+            try directory.unlink(file.path.name)
+        } else {
+            try directory.rename(file.copy.name, replacing: file.path.name)
+        }
+        try directory.syncDirectory()
+        return true
+    }
+
+    private func reload() throws {
+        let answer = try contact.ask(ControlRequest(.reload))
+        guard let failure = CommandFailure(answer) else { return }
+        let mistakes = answer.text.map { ":\n" + $0 } ?? ""
+        throw CommandFailure(failure.status, failure.message + mistakes, action: failure.action)
+    }
+
+    /// Throws unless the daemon accepts the configuration, or `content` as that, by the exit status of its check, which as
+    /// root is made as the service's user: else it must neither be written nor read at a start.
     private func requireAccepted(_ content: [UInt8]? = nil) throws {
-        guard let failure = try refusal(of: content) else { return }
-        throw CommandFailure(
-            .configuration,
-            "photoinboxd refuses \(plan.answers.configuration), so "
-                + "\(content == nil ? "it is not started with that" : "that is not written"):\n\(failure)",
-            action: "Correct that, then run this again.")
-    }
-
-    /// What the daemon's check says, if it refuses the configuration: as root it is the service's user.
-    private func refusal(of content: [UInt8]?) throws -> String? {
-        let check = [programBeside("photoinboxd").escaped, "--check", "--config", plan.answers.configuration.escaped]
+        let (file, program) = (plan.answers.configuration, programBeside("photoinboxd").escaped)
+        let effect = content == nil ? "the service is not started with that" : "that is not written"
         let input = try memoryFile("configuration", content: content ?? [])
-        let done = try runTool(check + (content == nil ? [] : ["--input"]), input: .descriptor(input.raw))
-        guard let done, done.exit == .exited(status: ExitStatus.configuration.rawValue) else { return nil }
-        return done.output.split(separator: "\n").map { printable(String($0)) }.joined(separator: "\n")
+        let check = [program, "--check", "--config", file.escaped] + (content == nil ? [] : ["--input"])
+        guard let done = try runTool(check, input: .descriptor(input.raw)) else {
+            throw CommandFailure(
+                .unavailable, "\(file) could not be checked, so \(effect): \(program) is not installed",
+                action: "Install it, then run this again.")
+        }
+        if done.exit.isSuccess { return }
+        let said = done.output.split(separator: "\n").map { "\n" + printable(String($0)) }.joined()
+        let isRefused = done.exit == .exited(status: ExitStatus.configuration.rawValue)
+        throw CommandFailure(
+            isRefused ? .configuration : .failed,
+            isRefused
+                ? "photoinboxd refuses \(file), so \(effect):\(said)"
+                : "\(file) could not be checked, so \(effect): \(program) --check \(done.exit)\(said)",
+            action: isRefused ? "Correct that, then run this again." : "Run this again.")
     }
 
     private func run(_ words: [String]) throws {

@@ -20,6 +20,8 @@ struct SetupAnswers: Hashable {
     var group: String?
     /// Whether somebody named the group, so that a directory may be given to it.
     var isGroupChosen = false
+    /// Whether ``user`` runs this itself, by sudo.
+    var isCaller = false
     var configuration: BytePath
 
     /// Whether it is about the system's service, and not a user's own.

@@ -35,7 +35,7 @@ struct SetupPlan {
                 action: answers.isOfSystem ? nil : place.ownerAdvice(answers.configuration))
         }
         for path in [answers.inbox, answers.library] { try facts.requireNoOtherUse(of: path, answers) }
-        try answers.droppers.requireNamed(answers.inbox)
+        try answers.droppers.requireNamed(answers)
         configurationFile = try facts.resolve(answers.configuration)
         let change = try SetupConfiguration(answers, old: facts.configuration, facts.context, facts.resolve)
         (settings, inbox) = (change.settings, change.inbox)
@@ -54,10 +54,12 @@ struct SetupPlan {
         }
         var directories = SetupDirectories(answers: answers, facts: facts, isNewInbox: change.isNewInbox)
         try directories.addPlaces(settings, to: &steps)
-        try addConfiguration(change, facts, &directories)
         let service = SetupService(
             answers: answers, facts: facts, settings: settings, inbox: inbox, isChanged: change.text != nil)
-        try service.addSteps(to: &steps, &directories)
+        // Before the configuration, with which the service would not start without them.
+        let hasDropIns = try service.addDropIns(to: &steps, &directories)
+        try addConfiguration(change, facts, &directories)
+        try service.addSteps(to: &steps, hasDropIns: hasDropIns)
     }
 
     /// Whether nothing has to be done.

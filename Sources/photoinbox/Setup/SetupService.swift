@@ -13,8 +13,8 @@ struct SetupService {
     /// Whether the configuration is changed by an earlier step.
     let isChanged: Bool
 
-    /// Adds drop-ins, and what starts the service or has it read its configuration.
-    func addSteps(to steps: inout [SetupStep], _ directories: inout SetupDirectories) throws(CommandFailure) {
+    /// Adds what starts the service, with drop-ins if `hasDropIns` were added, or has it read its configuration.
+    func addSteps(to steps: inout [SetupStep], hasDropIns: Bool) throws(CommandFailure) {
         // Asking would start one whose socket a unit has made.
         let running = facts.unit?.isActive == false ? nil : try facts.running(settings)
         // As the configuration names them.
@@ -35,30 +35,31 @@ struct SetupService {
                 undo: "end it with Ctrl-C")
         }
         let mustRestart =
-            try addDropIns(unit, to: &steps, &directories) || isOutdated(unit)
+            hasDropIns || isOutdated(unit)
             || steps.contains { step in
                 if case .run(let words) = step.act { words.last == facts.service } else { false }
             }
         let service = unit.name + ".service"
-        if unit.isEnabled {
-            steps.addRight(service, "enabled")
-        } else {
-            steps.addRun(
-                service, "not enabled", "started at boot", unit.command("enable", service),
-                undo: unit.command("disable", service))
-        }
+        if unit.isEnabled { steps.addRight(service, "enabled") }
         if !unit.isActive {
-            steps.addRun(
-                service, "not running", "started", unit.command("start", service), undo: unit.command("stop", service)
-            ) { .start($0, isRunning: false) }
+            let stop = unit.command("stop", service)
+            steps.addRun(service, "not running", "started", unit.command("start", service), undo: stop) {
+                .start($0, stop: stop)
+            }
         } else if mustRestart || running == nil {
             steps.addRun(
                 service, "running without these changes", "restarted", unit.command("restart", service)
-            ) { .start($0, isRunning: true) }
+            ) { .start($0, stop: nil) }
         } else if isCurrent, !isChanged {
             steps.addRight(service, "runs with it")
         } else {
             addReload(service, to: &steps)
+        }
+        // One that does not start is not enabled either.
+        if !unit.isEnabled {
+            steps.addRun(
+                service, "not enabled", "started at boot", unit.command("enable", service),
+                undo: unit.command("disable", service))
         }
     }
 
@@ -82,11 +83,11 @@ struct SetupService {
             ["photoinbox reload\(facts.option(for: answers.configuration))"])
     }
 
-    /// Whether there was something to add.
-    private func addDropIns(
-        _ unit: SetupUnit, to steps: inout [SetupStep], _ directories: inout SetupDirectories
+    /// Adds drop-ins. Returns whether there was something to add.
+    func addDropIns(
+        to steps: inout [SetupStep], _ directories: inout SetupDirectories
     ) throws(CommandFailure) -> Bool {
-        guard answers.isOfSystem else { return false }
+        guard answers.isOfSystem, let unit = facts.unit else { return false }
         let own = unit.dropIn(for: unit.name)
         // What an earlier one allows has to be in this one, too.
         let others = unit.without(facts.content(own) ?? [])

@@ -12,8 +12,9 @@ struct SetupStep: Hashable {
         /// Writes a file, in place of the one that was there, of which a copy stays.
         case file(BytePath, was: [UInt8]?, [UInt8], copy: BytePath)
         case run([String])
-        /// Runs a program that starts the service with what was written, or restarts one that runs.
-        case start([String], isRunning: Bool)
+        /// Runs a program that starts the service with what was written, or restarts one that runs; `stop` is run if it
+        /// did not run before and does not start.
+        case start([String], stop: [String]?)
         case reload
         /// Left to a person.
         case byHand
@@ -28,6 +29,8 @@ struct SetupStep: Hashable {
     /// What a person could type instead.
     var commands: [String] = []
     var undo: String?
+
+    var isFile: Bool { if case .file = act { true } else { false } }
 
     /// For people who read it, and for a shell.
     var script: String {

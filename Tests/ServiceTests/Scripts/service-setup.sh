@@ -93,8 +93,23 @@ check "what was there before is there again" photoinboxd sh -c \
     'cat /etc/photoinbox/photoinbox.toml "$0" | cmp - /run/before' $drop_ins/photoinboxd-setup.conf
 check "and the service runs with it" photoinboxd systemctl is-active photoinboxd
 check "as its manager has read it" photoinboxd test "$(systemctl show photoinboxd -P NeedDaemonReload)" = no
+# One that was stopped on purpose stays so.
+systemctl disable --now photoinboxd
+refuse "one that did not run does not start with it either" photoinboxd photoinbox setup --yes --for me --as bea \
+    --inbox-name late --inbox /home/bea/late --library /srv/photos/library
+check "and is neither started again nor enabled" photoinboxd test \
+    "$(systemctl is-active photoinboxd) $(systemctl is-enabled photoinboxd)" = "inactive disabled"
 rm $drop_ins/picky.conf
 systemctl daemon-reload
+systemctl enable --now photoinboxd
+mv "/etc/systemd/system/photoinboxd-fetch@.service.d" /run/dropped
+ln -s /nowhere "/etc/systemd/system/photoinboxd-fetch@.service.d"
+refuse "where a drop-in cannot be written it fails" photoinboxd photoinbox setup --yes --for me --as bea \
+    --inbox-name late --inbox /home/bea/late --library /srv/photos/library
+check "and writes no configuration" photoinboxd sh -c \
+    'cat /etc/photoinbox/photoinbox.toml "$0" | cmp - /run/before' $drop_ins/photoinboxd-setup.conf
+rm "/etc/systemd/system/photoinboxd-fetch@.service.d"
+mv /run/dropped "/etc/systemd/system/photoinboxd-fetch@.service.d"
 
 echo 'libary = "/x"' >>/etc/photoinbox/photoinbox.toml
 cp /etc/photoinbox/photoinbox.toml /run/edited

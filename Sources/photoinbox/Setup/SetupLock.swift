@@ -1,0 +1,29 @@
+import CommandSupport
+import FileValues
+import Glibc
+import LinuxKernel
+import Reporting
+
+/// A lock that excludes a second setup of the same configuration: an flock(2) on its directory, or on the nearest one above
+/// that exists, released by deinit or with the process. Without effect where the file system has no locks.
+final class SetupLock {
+    private var directory: OwnedDescriptor?
+
+    /// Throws if another setup holds it. `configuration` must be without links.
+    init(of configuration: BytePath) throws(CommandFailure) {
+        for above in configuration.ancestors.reversed() {
+            guard let found = try? openWithoutLinks(above) else { continue }
+            let (number, inode) = (found.raw, (try? FileStatus(of: found))?.identity.inode)
+            directory = consume found
+            while flock(number, LOCK_EX | LOCK_NB) != 0 {
+                if errno == EINTR { continue }
+                guard errno == EWOULDBLOCK else { return }
+                let holder = inode.flatMap { lockHolder(of: $0) }.map { " by process \($0)" } ?? ""
+                throw CommandFailure(
+                    .busy, "another setup is running: \(above) is locked\(holder)",
+                    action: "Run this again once it has ended.")
+            }
+            return
+        }
+    }
+}
