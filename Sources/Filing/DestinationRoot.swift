@@ -1,4 +1,5 @@
 package import FileValues
+import Glibc
 package import LinuxKernel
 import PhotoModel
 import SystemPackage
@@ -115,15 +116,21 @@ package final class DestinationRoot {
     {
         let isNew = try makeIfMissing(name, in: parent)
         let child = try parent.openDirectoryBeneath(name)
-        if isNew {
+        let status = try FileStatus(of: child)
+        var isOwn = status.user == geteuid()
+        // Who may write to the parent can have put another directory in its place meanwhile: that keeps owner and mode. In
+        // one of ours there may be what another root has filed, and some file systems give new ones to others.
+        if isNew, !isOwn { isOwn = try child.entries().isEmpty }
+        if isNew, isOwn {
             if attributes.user != nil || attributes.group != nil {
                 try child.setOwner(user: attributes.user, group: attributes.group)
             }
-            // What is filed into a library that is for a group is for that group, too.
-            try child.setModeOrLess(attributes.directoryMode | FileStatus(of: child).mode & 0o2000)
+            // What is filed into a library that is for a group is for that group, too. Of one that this process is not in,
+            // fchmod(2) would clear the bit.
+            let mode = attributes.directoryMode | status.mode & 0o2000
+            if status.mode & 0o7777 != mode { try child.setModeOrLess(mode) }
             try child.syncDirectory()
         }
-        let status = try FileStatus(of: child)
         let entry = DirectoryEntry(
             device: status.device, parent: try FileStatus(of: parent).identity.inode, child: status.identity.inode)
         if isNew || !durable.contains(entry) {

@@ -22,8 +22,11 @@ package protocol FileSystemFacts {
     func hasGroup(_ name: String) -> Bool
     /// Whether this process may give its files to that user, and still set their mode and name.
     func mayGiveFiles(toUser name: String) -> Bool
-    /// Whether this process may give its files to that group.
-    func mayGiveFiles(toGroup name: String) -> Bool
+    /// Whether this process may give its files in `library` to that group; nil if the library cannot be seen.
+    func mayGiveFiles(toGroup name: String, in library: BytePath) -> Bool?
+    /// The group of a directory with the set-group-ID bit, which new directories in it lose if this process is not in it;
+    /// nil if they keep it, or there is none.
+    func groupLost(below path: BytePath) -> String?
     /// The mounted file systems.
     func mounts() -> MountTable
     /// Returns how two directories overlap if their mounts do not show it: creates a file in one and searches the other
@@ -168,9 +171,23 @@ package struct LocalFileSystem: FileSystemFacts {
         userNumber(name) == geteuid() || Capabilities.ofProcess().isSuperset(of: [.chown, .fowner])
     }
 
-    package func mayGiveFiles(toGroup name: String) -> Bool {
-        groupNumber(name).map { Account.ofProcess().groups.contains($0) } == true
-            || Capabilities.ofProcess().contains(.chown)
+    package func mayGiveFiles(toGroup name: String, in library: BytePath) -> Bool? {
+        let number = groupNumber(name)
+        if number.map({ Account.ofProcess().groups.contains($0) }) == true || Capabilities.ofProcess().contains(.chown)
+        {
+            return true
+        }
+        // Where a directory has the bit, new files have its group already.
+        return (try? FileStatus(at: library, followingLinks: true)).map {
+            $0.mode & 0o2000 != 0 && $0.group == number
+        }
+    }
+
+    package func groupLost(below path: BytePath) -> String? {
+        guard let status = try? FileStatus(at: path, followingLinks: true), status.mode & 0o2000 != 0,
+            !Account.ofProcess().groups.contains(status.group), !Capabilities.ofProcess().contains(.fsetid)
+        else { return nil }
+        return groupName(status.group) ?? "\(status.group)"
     }
 
     private func mayAccess(_ path: BytePath, _ mode: Int32) -> Bool {

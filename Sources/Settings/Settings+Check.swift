@@ -96,11 +96,20 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         if let group = library.group {
             if !facts.hasGroup(group) {
                 report("no such group", keys.group.at())
-            } else if !facts.mayGiveFiles(toGroup: group) {
-                report(
-                    "\(name) may not give files to this group, which it is not a member of; sudo usermod -aG \(group) "
-                        + "\(name), then restart photoinboxd", keys.group.at(), severity: severity)
+            } else {
+                let mayGive = facts.mayGiveFiles(toGroup: group, in: library.path)
+                if mayGive != true {
+                    report(
+                        "\(name) may not give files to this group, which it is not a member of" + joining(group),
+                        keys.group.at(), severity: mayGive == nil ? .warning : severity)
+                }
             }
+        }
+        let isWritable = found.contains { $0.place.role == .library && $0.facts.isWritable }
+        if isWritable, let group = facts.groupLost(below: library.path) {
+            report(
+                "new directories in it lose its set-group-ID bit, and files in those its group \(group), which \(name) is "
+                    + "not a member of" + joining(group), Keys.top.library.at(), severity: .warning)
         }
     }
 
@@ -135,6 +144,10 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
                 severity: facts.isOutsideUnit && isHome(path) ? .warning : .error)
         case .fifo, .file, .other: report("this is not a directory", key)
         }
+    }
+
+    private func joining(_ group: String) -> String {
+        "; sudo usermod -aG \(group) \(facts.user.name), then restart photoinboxd"
     }
 
     /// The command that grants a service's user access.

@@ -407,6 +407,75 @@ extension EndToEnd {
                 #expect(try await program.ending() == .status(status), "\(program.lines)")
                 #expect(program.lines.joined().contains(words), "\(program.lines)")
             }
+            // Through links, of which one is the inbox itself, and by a user without a name.
+            let link = scratch.appending("link")
+            try runProgram(["/bin/sh", "-c", "ln -s $0 $1; ln -s $1/inbox $1.inbox", house.root, link])
+            try Data("library = \"\(link)/library\"\n[inbox.in]\npath = \"\(link).inbox\"\n".utf8).write(
+                to: URL(filePath: file))
+            let check = [BuiltPrograms.path("photoinboxd"), "--check", "--config", file]
+            let nameless = ["/usr/bin/setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"]
+            for (prefix, user) in [(asNobody, "nobody"), (nameless, "54321")] {
+                let program = try RunningProgram(prefix + check)
+                #expect(try await program.ending() == .status(78), "\(program.lines)")
+                let words =
+                    "permission denied to \(user) by \(house.root) (root:root 0700); sudo setfacl -m u:\(user):x \(house.root)"
+                for key in ["library = ", "path = "] {
+                    #expect(program.lines.contains { $0.contains(key) && $0.contains(words) }, "\(program.lines)")
+                }
+            }
+        }
+
+        @Test(
+            "What a unit hides is not said to need a command",
+            .enabled(if: canMount && canBeOrdinary, "skipped: needs root, mounts, and programs that nobody may run"))
+        func hidden() async throws {
+            let scratch = try ScratchDirectory()
+            let file = scratch.appending("photoinbox.toml")
+            try runProgram(["/bin/chmod", "755", scratch.path])
+            try Data("library = \"/root/photos/library\"\n[inbox.in]\npath = \"/root/photos/in\"\n".utf8).write(
+                to: URL(filePath: file))
+            let program = try RunningProgram(
+                ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c"]
+                    + ["mount -t tmpfs -o mode=0000 tmpfs /root && exec \"$@\"", "-"] + asNobody
+                    + [BuiltPrograms.path("photoinboxd"), "--check", "--config", file])
+            #expect(try await program.ending() == .status(78), "\(program.lines)")
+            let words =
+                "cannot be checked: ProtectHome= of its unit hides /root; for the installed service, see HOME DIRECTORIES"
+            for key in ["library = ", "path = "] {
+                #expect(program.lines.contains { $0.contains(key) && $0.contains(words) }, "\(program.lines)")
+            }
+            #expect(!program.lines.joined().contains("setfacl"), "\(program.lines)")
+        }
+
+        @Test(
+            "The group that a library's set-group-ID bit gives is accepted, with a warning that new directories lose it",
+            .enabled(if: isRoot && canBeOrdinary, "skipped: needs root and programs that nobody may run"))
+        func libraryGroup() async throws {
+            let scratch = try ScratchDirectory()
+            let (path, file) = (scratch.path, scratch.appending("photoinbox.toml"))
+            try runProgram([
+                "/bin/sh", "-c",
+                "chmod 755 $0; cd $0; mkdir library inbox st; chown 65534:4711 *; touch photoinbox.toml", path,
+            ])
+            let text =
+                "library = \"\(path)/library\"\nstate = \"\(path)/st\"\nquarantine = \"\(path)/st/q\"\n"
+                + "duplicates = \"\(path)/st/d\"\nreturned = \"\(path)/st/r\"\ntrash = \"\(path)/st/t\"\n"
+                + "[inbox.in]\npath = \"\(path)/inbox\"\n[filing]\ngroup = \"4711\"\n"
+            try Data(text.utf8).write(to: URL(filePath: file))
+            for (mode, status, words) in [
+                (
+                    "2770", 0,
+                    "library\": new directories in it lose its set-group-ID bit, and files in those its group 4711"
+                ),
+                ("0770", 78, "nobody may not give files to this group, which it is not a member of"),
+            ] as [(String, Int32, String)] {
+                // Five digits, since with four chmod keeps the bit.
+                try runProgram(["/bin/chmod", "0\(mode)", "\(path)/library"])
+                let check = [BuiltPrograms.path("photoinboxd"), "--check", "--config", file]
+                let program = try RunningProgram(asNobody + check)
+                #expect(try await program.ending() == .status(status), "\(program.lines)")
+                #expect(program.lines.joined().contains(words), "\(program.lines)")
+            }
         }
 
         @Test(

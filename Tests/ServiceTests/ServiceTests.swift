@@ -139,7 +139,8 @@ extension WithSystemd {
         func home() async throws {
             expectPassed(
                 [
-                    "without the drop-in it does not start", "and says what to read", "with it, it runs",
+                    "without the drop-in it does not start", "and says what to read",
+                    "and no command for what the unit hides", "with it, it runs",
                     "and files from there", "it sees nothing else there",
                     "outside of it the service's user is kept out",
                     "which is said with the directory and the command that lets it in",

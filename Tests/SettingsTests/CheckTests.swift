@@ -33,9 +33,11 @@ private struct FakeFileSystem: FileSystemFacts {
     var homes: [BytePath] = ["/home", "/root"]
     func hasUser(_ name: String) -> Bool { name == "ana" }
     func hasGroup(_ name: String) -> Bool { name == "photos" }
-    var mayGiveFiles = true
-    func mayGiveFiles(toUser name: String) -> Bool { mayGiveFiles }
-    func mayGiveFiles(toGroup name: String) -> Bool { mayGiveFiles }
+    var mayGiveFiles: Bool? = true
+    func mayGiveFiles(toUser name: String) -> Bool { mayGiveFiles == true }
+    func mayGiveFiles(toGroup name: String, in library: BytePath) -> Bool? { mayGiveFiles }
+    var lost: String?
+    func groupLost(below path: BytePath) -> String? { path == "/p/library" ? lost : nil }
     var mountLines = ["1 0 8:1 / / rw - ext4 /dev/a rw"]
     func mounts() -> MountTable { MountTable(parsing: Array(mountLines.joined(separator: "\n").utf8)) }
     var probed: PlaceMeeting.Relation?
@@ -86,6 +88,14 @@ struct CheckTests {
             ])
         facts.isOutsideUnit = true
         #expect(issues().map(\.severity) == [.warning, .warning])
+        // Of a library that cannot be seen nobody knows.
+        (facts.isOutsideUnit, facts.mayGiveFiles) = (false, nil)
+        #expect(issues().map(\.severity) == [.error, .warning])
+        (facts.mayGiveFiles, facts.lost) = (true, "family")
+        #expect(
+            given.check(against: facts).map(\.description).contains {
+                $0.hasPrefix("/x.toml:1:11: warning: ") && $0.contains("its group family, which ana is not a member of")
+            })
     }
 
     @Test func programOrConfigurationThatOthersCanChangeIsRefused() throws {

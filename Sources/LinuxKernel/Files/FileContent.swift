@@ -163,7 +163,12 @@ extension OwnedDescriptor {
             if try FileStatus(of: self).mode & 0o7000 == mode & 0o7000 {
                 let list = attribute(AccessList.ofFile, most: 4_096).flatMap { AccessList(attribute: $0) }
                 let changed = (list ?? AccessList(mode: mode)).changed(to: mode)
-                if setAttribute(AccessList.ofFile, changed.attribute) { return }
+                // Some file systems store the attribute without effect.
+                if setAttribute(AccessList.ofFile, changed.attribute),
+                    try FileStatus(of: self).mode & 0o7777 == mode & 0o7777
+                {
+                    return
+                }
             }
             try setMode(mode & 0o777)
         }

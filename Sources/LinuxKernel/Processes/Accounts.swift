@@ -57,6 +57,8 @@ package struct Capabilities: OptionSet, Sendable {
     package static let chown = Capabilities(rawValue: 1 << 0)
     /// To change files of other users.
     package static let fowner = Capabilities(rawValue: 1 << 3)
+    /// To set the set-group-ID bit for groups that the process is not in.
+    package static let fsetid = Capabilities(rawValue: 1 << 4)
 
     /// Those that are in effect.
     package static func ofProcess() -> Capabilities { Capabilities(rawValue: clinux_capabilities()) }

@@ -18,6 +18,8 @@ refuse "without the drop-in it does not start" photoinboxd systemctl start photo
 journalctl --sync
 eventually "and says what to read" photoinboxd bash -c \
     'journalctl --unit=photoinboxd --output=cat | grep -q "see HOME DIRECTORIES in photoinboxd(8)"'
+refuse "and no command for what the unit hides" photoinboxd bash -c \
+    'journalctl --unit=photoinboxd --output=cat | grep -q setfacl'
 
 install -d /etc/systemd/system/photoinboxd.service.d
 cat >/etc/systemd/system/photoinboxd.service.d/home.conf <<'UNIT'
