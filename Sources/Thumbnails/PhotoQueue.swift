@@ -11,6 +11,10 @@ struct PhotoQueue {
     /// Photos below this number are next when no arrival waits; nil once all were.
     private var earlier: Int64?
     private var page: [StoredPhoto] = []
+    /// The newest photo that pages have or had: an arrival up to it comes by them.
+    private var paged: Int64 = 0
+    /// Could not be tried.
+    private var returned: [StoredPhoto] = []
     /// The number of the newest photo that was tried.
     private var newest: Int64 = 0
     /// All up to this one were tried before, by `mark`: with these settings, as this catalogue counts.
@@ -18,7 +22,7 @@ struct PhotoQueue {
     private(set) var mark = ""
 
     /// How many new arrivals wait.
-    var waiting: Int { arrivals.count }
+    var waiting: Int { arrivals.count + returned.count }
 
     /// Goes through earlier photos from the newest on, down to those that were tried by this mark.
     mutating func begin(after done: Int64, _ mark: String) {
@@ -36,13 +40,14 @@ struct PhotoQueue {
     }
 
     /// It could not be tried, and is next.
-    mutating func putBack(_ stored: StoredPhoto) { arrivals.insert(stored.photo.sha256, at: 0) }
+    mutating func putBack(_ stored: StoredPhoto) { returned.append(stored) }
 
     mutating func tried(_ stored: StoredPhoto) { newest = max(newest, stored.id) }
 
     mutating func next(in catalogue: CatalogueFile) -> StoredPhoto? {
+        if let photo = returned.popLast() { return photo }
         while !arrivals.isEmpty {
-            if let photo = try? catalogue.photo(withHash: arrivals.removeFirst()) { return photo }
+            if let photo = try? catalogue.photo(withHash: arrivals.removeFirst()), photo.id > paged { return photo }
         }
         guard let earlier else { return nil }
         if page.isEmpty {
@@ -51,6 +56,7 @@ struct PhotoQueue {
             // A catalogue that cannot be read now: the next arrival, or the next start, continues here.
             guard let found = try? catalogue.photos(matching: filter, limit: Self.pageSize) else { return nil }
             page = found
+            if earlier == .max { paged = max(paged, found.first?.id ?? 0) }
         }
         guard let photo = page.first, photo.id > done else {
             self.earlier = nil
@@ -63,7 +69,7 @@ struct PhotoQueue {
 
     /// The number up to which all were tried, if that is more than before: the next start need not go through them.
     mutating func allTried() -> Int64? {
-        guard earlier == nil, arrivals.isEmpty, newest > done else { return nil }
+        guard earlier == nil, waiting == 0, newest > done else { return nil }
         done = newest
         return done
     }
