@@ -22,7 +22,7 @@ package protocol FileSystemFacts {
     func hasGroup(_ name: String) -> Bool
     /// Whether this process may give its files to that user, and still set their mode and name.
     func mayGiveFiles(toUser name: String) -> Bool
-    /// Whether this process may give its files in `library` to that group; nil if the library cannot be seen.
+    /// Whether this process may give its files to that group; nil if `library` may give it to them, or cannot be seen.
     func mayGiveFiles(toGroup name: String, in library: BytePath) -> Bool?
     /// The group of a directory with the set-group-ID bit, which new directories in it lose if this process is not in it;
     /// nil if they keep it, or there is none.
@@ -177,10 +177,9 @@ package struct LocalFileSystem: FileSystemFacts {
         {
             return true
         }
-        // Where a directory has the bit, new files have its group already.
-        return (try? FileStatus(at: library, followingLinks: true)).map {
-            $0.mode & 0o2000 != 0 && $0.group == number
-        }
+        // By the set-group-ID bit or an option of the mount, new files may have its group already.
+        guard let status = try? FileStatus(at: library, followingLinks: true) else { return nil }
+        return status.group == number ? nil : false
     }
 
     package func groupLost(below path: BytePath) -> String? {

@@ -107,9 +107,11 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         }
         let isWritable = found.contains { $0.place.role == .library && $0.facts.isWritable }
         if isWritable, let group = facts.groupLost(below: library.path) {
+            // The unit's umask has fchmod(2) called for each, which clears the bit.
+            let effect = library.group == group ? "photos for those are not filed" : "files in those that group"
             report(
-                "new directories in it lose its set-group-ID bit, and files in those its group \(group), which \(name) is "
-                    + "not a member of" + joining(group), Keys.top.library.at(), severity: .warning)
+                "\(name) is not a member of the group \(group) of this set-group-ID directory, so new directories in it may "
+                    + "lose that bit, and \(effect)" + joining(group), Keys.top.library.at(), severity: .warning)
         }
     }
 

@@ -239,7 +239,7 @@ extension EndToEnd {
             let refused = try await Self.run(Self.options(house) + ["--yes"], as: ["/usr/bin/flock", house.root])
             #expect(
                 refused.status == 75
-                    && refused.text.contains("another setup is running: \(house.root) is locked by process "),
+                    && refused.text.contains("another setup may be running: \(house.root) is locked by process "),
                 "\(refused.text)")
             #expect(access(house.path("photoinbox.toml"), F_OK) != 0)
             #expect(
@@ -462,13 +462,17 @@ extension EndToEnd {
                 + "duplicates = \"\(path)/st/d\"\nreturned = \"\(path)/st/r\"\ntrash = \"\(path)/st/t\"\n"
                 + "[inbox.in]\npath = \"\(path)/inbox\"\n[filing]\ngroup = \"4711\"\n"
             try Data(text.utf8).write(to: URL(filePath: file))
-            for (mode, status, words) in [
+            for (group, mode, status, words) in [
                 (
-                    "2770", 0,
-                    "library\": new directories in it lose its set-group-ID bit, and files in those its group 4711"
+                    "4711", "2770", 0,
+                    "nobody is not a member of the group 4711 of this set-group-ID directory, so new directories in it "
+                        + "may lose that bit, and photos for those are not filed; sudo usermod -aG 4711 nobody"
                 ),
-                ("0770", 78, "nobody may not give files to this group, which it is not a member of"),
-            ] as [(String, Int32, String)] {
+                // A mount can give it.
+                ("4711", "0770", 0, "nobody may not give files to this group, which it is not a member of"),
+                ("4712", "0770", 78, "nobody may not give files to this group, which it is not a member of"),
+            ] as [(String, String, Int32, String)] {
+                try runProgram(["/bin/chown", ":\(group)", "\(path)/library"])
                 // Five digits, since with four chmod keeps the bit.
                 try runProgram(["/bin/chmod", "0\(mode)", "\(path)/library"])
                 let check = [BuiltPrograms.path("photoinboxd"), "--check", "--config", file]

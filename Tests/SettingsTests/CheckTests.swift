@@ -94,7 +94,9 @@ struct CheckTests {
         (facts.mayGiveFiles, facts.lost) = (true, "family")
         #expect(
             given.check(against: facts).map(\.description).contains {
-                $0.hasPrefix("/x.toml:1:11: warning: ") && $0.contains("its group family, which ana is not a member of")
+                $0.hasPrefix("/x.toml:1:11: warning: ")
+                    && $0.contains("ana is not a member of the group family of this")
+                    && $0.contains("those that group; sudo")
             })
     }
 

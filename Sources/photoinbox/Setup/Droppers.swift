@@ -74,8 +74,7 @@ enum Droppers: String, CaseIterable, ExpressibleByArgument {
                     DisableForwarding yes
                 END
                 sudo mkdir -p /run/sshd
-                sudo sshd -t || sudo rm \(file)
-                sudo systemctl restart ssh
+                if sudo sshd -t; then sudo systemctl restart ssh; else sudo rm \(file); fi
                 """
         case .ftp:
             return """

@@ -137,6 +137,8 @@ struct SetupCommand: Command {
         var left: [SetupStep] = []
         // What reverses files is said at the end, since a later failure does that.
         var undo: [String] = []
+        var isDone = false
+        defer { if isDone || work.isSettled { output.say(undo.joined()) } }
         for step in plan.steps {
             if isStopped() { throw work.stopped(before: step) }
             if let rest = try work.carryOut(step) {
@@ -150,7 +152,7 @@ struct SetupCommand: Command {
                 if step.isFile { undo += lines }
             }
         }
-        output.say(undo.joined())
+        isDone = true
         return left
     }
 
@@ -254,7 +256,7 @@ struct SetupCommand: Command {
                             groupMembers($0).first { ![service, "_photoinbox-fetch", "root"].contains($0) }
                         },
                 isValid: { account($0).map { $0.user != 0 } ?? false })
-            isCaller = user == caller
+            isCaller = account(user)?.user == caller.flatMap { account($0)?.user }
         } else if let given = self.user, given != user {
             throw CommandFailure(.permission, "\(user) cannot drop as \(printable(given))", action: "Use sudo.")
         }

@@ -18,6 +18,8 @@ struct SetupExecution {
     private var written: [Written] = []
     /// Whether a start or a reload was tried with these.
     private var isTried = false
+    /// Whether a start or a reload succeeded, so that files stay.
+    private(set) var isSettled = false
     /// What else it has done that can be reversed.
     private var done: [String] = []
 
@@ -38,7 +40,7 @@ struct SetupExecution {
         do {
             let rest = try change(step)
             switch step.act {
-            case .start, .reload: (written, isTried) = ([], false)
+            case .start, .reload: (written, isTried, isSettled) = ([], false, true)
             case .directory, .newFiles, .run: if step.undo != nil { done.append(step.subject) }
             case .file, .byHand, nil: break
             }
@@ -193,16 +195,15 @@ struct SetupExecution {
         // The configuration first: while it is there, the service needs the drop-ins.
         var isNeeded = false
         for file in written.reversed() {
+            let before = file.old == nil ? "there was none before" : "what was there before is \(file.copy)"
             if isNeeded {
-                left.append("\(file.path) is left, since the configuration may need it")
+                left.append("\(file.path) is left, since the configuration may need it; \(before)")
                 continue
             }
             do {
                 switch try restore(file) {
                 case true?: back.append(file.path)
-                case false?:
-                    let before = file.old == nil ? "there was none before" : "what was there before is \(file.copy)"
-                    left.append("\(file.path) was changed meanwhile, and is left; \(before)")
+                case false?: left.append("\(file.path) was changed meanwhile, and is left; \(before)")
                 case nil: break
                 }
             } catch { left.append("\(file.path) could not be put back: \(error)") }

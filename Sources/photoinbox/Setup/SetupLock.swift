@@ -20,7 +20,7 @@ final class SetupLock {
                 guard errno == EWOULDBLOCK else { return }
                 let holder = inode.flatMap { lockHolder(of: $0) }.map { " by process \($0)" } ?? ""
                 throw CommandFailure(
-                    .busy, "another setup is running: \(above) is locked\(holder)",
+                    .busy, "another setup may be running: \(above) is locked\(holder)",
                     action: "Run this again once it has ended.")
             }
             return
