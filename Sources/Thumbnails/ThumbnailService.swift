@@ -45,6 +45,8 @@ package actor ThumbnailService: DaemonPart {
     private enum Pace { case working, pausing, stopped }
 
     private struct Counts {
+        /// By the newest settings, whose clients may come later.
+        var isEnabled = false
         var clients: [DecoderClient] = []
         var made = 0
         var failed = 0
@@ -65,6 +67,7 @@ package actor ThumbnailService: DaemonPart {
 
     /// Returns before the settings are in force: the decoder identifies itself first, and its libraries may load slowly.
     package func adopt(_ settings: Settings) {
+        counts.withLock { $0.isEnabled = settings.pictures.isEnabled }
         adopting = TaskQueue.start { [adopting] in
             await adopting?.value
             await self.begin(settings)
@@ -75,6 +78,7 @@ package actor ThumbnailService: DaemonPart {
         guard pace != .stopped else { return }
         pace = .working
         var next = settings.pictures.isEnabled ? ThumbnailWork(settings, state: settings.state) : nil
+        if next != nil { subsystem.enter("identifying the decoder") }
         next?.identifyDecoder()
         if next == work { return resume() }
         await endWork()
@@ -83,12 +87,13 @@ package actor ThumbnailService: DaemonPart {
         do {
             let clients = try next.clients()
             self.clients = clients
-            counts.withLock { $0 = Counts(clients: clients) }
+            counts.withLock { $0 = Counts(isEnabled: $0.isEnabled, clients: clients) }
             let mark = "\(next.key) \(Self.identity(ofCatalogue: catalogue.path))"
             queue.begin(after: next.store.doneUpTo(mark), mark)
             problems.set(.decoderWithoutFaces, next.programWithoutFaces.map { [.path: .path($0)] })
             resume()
         } catch {
+            subsystem.idle()
             trouble(.cannotStart(reason: "\(error)"))
         }
     }
@@ -262,7 +267,7 @@ package actor ThumbnailService: DaemonPart {
 
     package nonisolated func describe(in state: inout DaemonState) {
         let counts = counts.withLock { $0 }
-        guard !counts.clients.isEmpty else { return }
+        guard counts.isEnabled else { return }
         let snapshots = counts.clients.map { $0.snapshot() }
         let processes = snapshots.compactMap { $0.process.map { Int($0) } }
         let own = subsystem.snapshot()
