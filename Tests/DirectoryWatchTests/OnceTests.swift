@@ -107,6 +107,7 @@ struct OnceTests {
 
     @Test("After two renames of nested directories no path of the one's new and the other's old name is reported")
     func nestedRenames() async throws {
+        var paired = 0
         for _ in 0..<20 {
             let lines = try await reported { watched in
                 mkdir(watched.path("a"), 0o755)
@@ -117,8 +118,13 @@ struct OnceTests {
             }
             let places = Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
             #expect(places.isSubset(of: ["a", "a/b", "a/b/f", "a/c", "a/c/f", "z", "z/c", "z/c/f"]), "\(lines)")
-            #expect(lines.contains { $0.hasPrefix("z/c/f renamed(") }, "\(lines)")
+            let isRenamed = lines.contains { $0.hasPrefix("z/c/f renamed(") }
+            // On a busy machine the halves of a rename can come further apart than they wait for each other.
+            let isApart = lines.contains("a/b/f vanished") && lines.count { $0.hasPrefix("z/c/f ") } == 1
+            #expect(isRenamed || isApart, "\(lines)")
+            if isRenamed { paired += 1 }
         }
+        #expect(paired > 0)
     }
 
     @Test(
