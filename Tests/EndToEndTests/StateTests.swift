@@ -59,7 +59,9 @@ extension EndToEnd {
             let house = try House()
             let daemon = try await house.start()
             for _ in 0..<20 { _ = try await house.state(of: daemon) }
-            #expect(house.files(in: house.path("st/run")).keys.sorted() == ["photoinboxd.pid", "state.json"])
+            // By the file watch.cookie, which comes and goes, the watch sees that it hears events.
+            let files = Set(house.files(in: house.path("st/run")).keys).subtracting(["watch.cookie"])
+            #expect(files == ["photoinboxd.pid", "state.json"])
             var status = stat()
             #expect(stat(house.path("st/run/state.json"), &status) == 0 && status.st_mode & 0o007 == 0)
             try await daemon.stop()
