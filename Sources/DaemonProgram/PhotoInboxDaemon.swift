@@ -269,7 +269,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
         }
         for warning in loaded.warnings { Self.printError("\(warning)") }
         if check {
-            if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces {
+            if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces() {
                 Self.printError("renditions: googly cannot be made: \(decoder) was built without face detection")
             }
             let words = checker.map { ", checked as \($0.name), \($0.remark)" } ?? ""

@@ -86,26 +86,29 @@ package struct ThumbnailWork: Hashable, Sendable {
 
     private var program: BytePath { settings.decoder ?? Self.standardProgram }
 
-    /// The decoder program, if googly eyes are wanted and it was built without face detection. Runs the program and
-    /// waits for it.
-    package var programWithoutFaces: BytePath? {
+    /// Returns the decoder program, if googly eyes are wanted and it was built without face detection. Runs the program
+    /// and waits for it, unless `shouldStop`.
+    package func programWithoutFaces(shouldStop: (() -> Bool)? = nil) -> BytePath? {
         guard settings.isEnabled, renditions.keys.contains(where: { kinds(for: $0).contains(.googly) }),
-            let exit = try? ChildProcess.spawn(program, ["--finds-faces"], error: .null).wait(atMost: Self.patience),
+            let exit = try? ChildProcess.spawn(program, ["--finds-faces"], error: .null)
+                .wait(atMost: Self.patience, shouldStop: shouldStop),
             exit == .exited(status: 1)
         else { return nil }
         return program
     }
 
-    /// Runs the decoder program to have it identify itself, and waits for it.
-    package mutating func identifyDecoder() {
-        decoder = (try? Self.identity(of: program)) ?? nil
+    /// Runs the decoder program to have it identify itself, and waits for it, unless `shouldStop`.
+    package mutating func identifyDecoder(shouldStop: (() -> Bool)? = nil) {
+        decoder = (try? Self.identity(of: program, shouldStop)) ?? nil
     }
 
-    private static func identity(of program: BytePath) throws(SystemCallError) -> String? {
+    private static func identity(
+        of program: BytePath, _ shouldStop: (() -> Bool)?
+    ) throws(SystemCallError) -> String? {
         let output = try OwnedDescriptor.memoryFile(named: "photoinbox-decoder")
         let words: [BytePath] = ["--identify", "--films"]
         let exit = try ChildProcess.spawn(program, words, output: .descriptor(output.raw), error: .null)
-            .wait(atMost: patience)
+            .wait(atMost: patience, shouldStop: shouldStop)
         let line = try output.read(64).prefix { $0 != 0x0A }
         return exit == .exited(status: 0) && !line.isEmpty ? String(decoding: line, as: UTF8.self) : nil
     }

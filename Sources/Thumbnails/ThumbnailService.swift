@@ -41,6 +41,8 @@ package actor ThumbnailService: DaemonPart {
     private var adopting: Task<Void, Never>?
     private var pace = Pace.working
     private nonisolated let counts = Locked(Counts())
+    /// Whether its decoder is not to be waited for.
+    private nonisolated let stopping = Locked(false)
 
     private enum Pace { case working, pausing, stopped }
 
@@ -79,7 +81,9 @@ package actor ThumbnailService: DaemonPart {
         pace = .working
         var next = settings.pictures.isEnabled ? ThumbnailWork(settings, state: settings.state) : nil
         if next != nil { subsystem.enter("identifying the decoder") }
-        next?.identifyDecoder()
+        let shouldStop = { [stopping] in stopping.withLock { $0 } }
+        next?.identifyDecoder(shouldStop: shouldStop)
+        if shouldStop() { return }
         if next == work { return resume() }
         await endWork()
         work = next
@@ -90,7 +94,8 @@ package actor ThumbnailService: DaemonPart {
             counts.withLock { $0 = Counts(isEnabled: $0.isEnabled, clients: clients) }
             let mark = "\(next.key) \(Self.identity(ofCatalogue: catalogue.path))"
             queue.begin(after: next.store.doneUpTo(mark), mark)
-            problems.set(.decoderWithoutFaces, next.programWithoutFaces.map { [.path: .path($0)] })
+            let faceless = next.programWithoutFaces(shouldStop: shouldStop)
+            problems.set(.decoderWithoutFaces, faceless.map { [.path: .path($0)] })
             resume()
         } catch {
             subsystem.idle()
@@ -99,7 +104,12 @@ package actor ThumbnailService: DaemonPart {
     }
 
     /// What is filed until the end gets its pictures, too.
-    package nonisolated func end(hurrying: Bool) async -> @Sendable () async -> Void { { await self.stop() } }
+    package nonisolated func end(hurrying: Bool) async -> @Sendable () async -> Void {
+        {
+            self.stopping.withLock { $0 = true }
+            await self.stop()
+        }
+    }
 
     /// Ends the decoders, and returns when nothing is under way.
     private func stop() async {

@@ -113,6 +113,18 @@ struct ChildProcessTests {
         #expect(try ChildProcess.spawn("/bin/true").wait(atMost: .seconds(500)).isSuccess)
     }
 
+    @Test("A program that is not wanted any more is killed, one that has ended is reaped")
+    func stopped() throws {
+        var questions = 0
+        let exit = try ChildProcess.spawn("/bin/sleep", ["1000"]).wait {
+            questions += 1
+            return questions == 3
+        }
+        #expect(exit == .killed(signal: SIGKILL, dumpedCore: false))
+        #expect(questions == 3)
+        #expect(try ChildProcess.spawn("/bin/true").wait(atMost: .seconds(500)) { false }.isSuccess)
+    }
+
     @Test("The working directory is passed by descriptor")
     func workingDirectory() throws {
         let directory = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)

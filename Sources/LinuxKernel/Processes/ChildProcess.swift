@@ -86,19 +86,23 @@ public struct ChildProcess: ~Copyable, Sendable {
         try systemCall("pidfd_send_signal") { clinux_pidfd_send_signal(raw, signal) }
     }
 
-    /// Waits until it has ended, and reaps it; kills it once `limit` is over.
-    public consuming func wait(atMost limit: Duration? = nil) throws(SystemCallError) -> ProcessExit {
-        var milliseconds =
-            limit.map {
-                Int32(min($0.components.seconds, 2_000_000) * 1_000 + $0.components.attoseconds / 1_000_000_000_000_000)
-            } ?? -1
+    /// Waits until it has ended, and reaps it. Kills it once `limit` is over, or, asked ten times a second, `shouldStop`
+    /// says so.
+    public consuming func wait(
+        atMost limit: Duration? = nil, shouldStop: (() -> Bool)? = nil
+    ) throws(SystemCallError) -> ProcessExit {
+        let start = ContinuousClock.now
+        var isKilled = false
         while true {
+            let left = isKilled ? nil : limit.map { max(.zero, $0 - (.now - start)) }
+            let next = isKilled || shouldStop == nil ? left : min(left ?? .milliseconds(100), .milliseconds(100))
             var ended = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
-            let count = try systemCall("poll") { poll(&ended, 1, milliseconds) }
+            let milliseconds = next.map { Int32(min($0 / .milliseconds(1), 1e9).rounded(.up)) } ?? -1
+            _ = try systemCall("poll") { poll(&ended, 1, milliseconds) }
             if let exit = try ProcessExit.ofChild(descriptor.raw) { return exit }
-            if count == 0 {
+            if !isKilled, left == .zero || shouldStop?() == true {
                 try send(signal: SIGKILL)
-                milliseconds = -1
+                isKilled = true
             }
         }
     }
