@@ -63,6 +63,14 @@ package enum ControlCommand: Hashable, Sendable {
         }
     }
 
+    /// Whether the pages may request it for a person.
+    package var isForPages: Bool {
+        switch self {
+        case .pause, .resume, .rescan, .retry, .release, .discard, .undo: true
+        case .hello, .state, .metrics, .reload, .verify: false
+        }
+    }
+
     /// Whether a daemon must run for it; the rest `photoinboxd --answer` carries out while none does.
     package var needsRunningDaemon: Bool {
         switch self {
@@ -83,9 +91,11 @@ package struct ControlRequest: Hashable, Sendable {
     package var command: ControlCommand
     /// Whether only to report what would be done.
     package var isDryRun: Bool
+    /// For whom the pages request it; nil for the requester's own request.
+    package var person: String?
 
-    package init(id: Int64 = 1, _ command: ControlCommand, isDryRun: Bool = false) {
-        (self.id, self.command, self.isDryRun) = (id, command, isDryRun)
+    package init(id: Int64 = 1, _ command: ControlCommand, isDryRun: Bool = false, person: String? = nil) {
+        (self.id, self.command, self.isDryRun, self.person) = (id, command, isDryRun, person)
     }
 }
 

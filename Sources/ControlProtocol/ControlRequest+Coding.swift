@@ -18,9 +18,10 @@ private struct Fields: JSONMessage {
     var asIs: Bool?
     var alone: Bool?
     var dryRun: Bool?
+    var `for`: String?
 
     enum CodingKeys: String, CodingKey {
-        case version, id, `do`, inbox, file, all, photos, complete, operation, alone
+        case version, id, `do`, inbox, file, all, photos, complete, operation, alone, `for`
         case fileBase64 = "file_base64"
         case asIs = "as_is"
         case dryRun = "dry_run"
@@ -39,12 +40,18 @@ extension ControlRequest {
             throw RequestMistake(
                 message: "version \(version) is not supported; this is version \(Self.version)", id: id)
         }
-        self.init(id: id, try fields.command(id), isDryRun: fields.dryRun ?? false)
+        if let person = fields.for {
+            guard (1...64).contains(person.utf8.count), person.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+                throw RequestMistake(message: "\"for\" is not a person's name", id: id)
+            }
+        }
+        self.init(id: id, try fields.command(id), isDryRun: fields.dryRun ?? false, person: fields.for)
     }
 
     package func json() -> [UInt8] {
         var fields = Fields(version: Self.version, id: id, do: command.verb)
         if isDryRun { fields.dryRun = true }
+        fields.for = person
         switch command {
         case .hello, .state, .metrics, .reload: break
         case .pause(let inbox), .resume(let inbox): fields.inbox = inbox

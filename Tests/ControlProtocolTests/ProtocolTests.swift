@@ -62,8 +62,10 @@ struct MessageTests {
 
     @Test("Every command is decoded as it was encoded", arguments: commands, [false, true])
     func roundTrip(command: ControlCommand, isDryRun: Bool) throws {
-        let request = ControlRequest(id: 42, command, isDryRun: isDryRun)
-        #expect(try ControlRequest(json: request.json()) == request)
+        for person in [nil, "ana"] {
+            let request = ControlRequest(id: 42, command, isDryRun: isDryRun, person: person)
+            #expect(try ControlRequest(json: request.json()) == request)
+        }
     }
 
     @Test(
@@ -89,6 +91,8 @@ struct MessageTests {
                 "{\"version\":1,\"do\":\"retry\",\"inbox\":\"c\",\"file\":\"/x\"}",
                 "\"file\" is not a path within an inbox", 0
             ),
+            ("{\"version\":1,\"do\":\"hello\",\"for\":\"\"}", "\"for\" is not a person's name", 0),
+            ("{\"version\":1,\"do\":\"hello\",\"for\":\"a\\nb\"}", "\"for\" is not a person's name", 0),
             (
                 "{\"version\":1,\"do\":\"retry\",\"inbox\":\"c\",\"file_base64\":\"??\"}",
                 "\"file_base64\" is not base64", 0

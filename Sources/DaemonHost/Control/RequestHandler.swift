@@ -28,8 +28,8 @@ final class RequestHandler: Sendable {
     private let recheck: @Sendable ([Int64], _ isComplete: Bool) -> Void
     /// The group whose members may operate, as of the running configuration.
     private let operators = Locked(chosenGroup())
-    /// The user who downloads photos: it is in the group to write into inboxes, and may not operate.
-    private let downloader = userNumber("_photoinbox-fetch")
+    /// Users who are in that group to write into inboxes, or to read for people, and are no operators.
+    private let members = (downloads: userNumber("_photoinbox-fetch"), pages: userNumber("_photoinbox-web"))
     /// Who reloads.
     private let reloader = Locked<Reloader?>(nil)
     /// The state as JSON; nil where it is too large for an answer.
@@ -73,10 +73,11 @@ final class RequestHandler: Sendable {
 
     /// Carries out a request.
     func carryOut(_ request: ControlRequest, for peer: PeerCredentials) async -> ControlAnswer {
-        guard request.command.onlyReads || mayOperate(peer) else {
+        let asker = Asker(user: peer.user, person: request.person)
+        guard request.command.onlyReads || mayOperate(peer, request) else {
             return ControlAnswer(
                 RequestRefusal(
-                    .permission, "user \(peer.user) may only look",
+                    .permission, "\(asker.words) may only look",
                     action: "Use sudo, or join the group of operators: see operators in photoinbox.toml(5)."))
         }
         let isDryRun = request.isDryRun
@@ -84,22 +85,34 @@ final class RequestHandler: Sendable {
         case .hello: return ControlAnswer("photoinboxd \(state.version)")
         case .state: return await stateAnswer()
         case .metrics: return await metricsAnswer()
-        case .reload: return await reload(peer, isDryRun)
-        case .pause(let inbox): return await setPaused(true, inbox, peer, isDryRun)
-        case .resume(let inbox): return await setPaused(false, inbox, peer, isDryRun)
-        case .rescan(let subject): return await rescan(subject, peer, isDryRun)
-        case .retry(let subject): return await retry(subject, peer, isDryRun)
+        case .reload: return await reload(asker, isDryRun)
+        case .pause(let inbox): return await setPaused(true, inbox, asker, isDryRun)
+        case .resume(let inbox): return await setPaused(false, inbox, asker, isDryRun)
+        case .rescan(let subject): return await rescan(subject, asker, isDryRun)
+        case .retry(let subject): return await retry(subject, asker, isDryRun)
         case .verify(let photos, let isComplete): return verify(photos, isComplete, isDryRun)
         case .release(let operation, let asIs):
-            return await move(operation, .release(asIs: asIs), peer, isDryRun)
-        case .discard(let operation): return await move(operation, .discard, peer, isDryRun)
-        case .undo(let operation, let alone): return await move(operation, .undo(alone: alone), peer, isDryRun)
+            return await move(operation, .release(asIs: asIs), asker, isDryRun)
+        case .discard(let operation): return await move(operation, .discard, asker, isDryRun)
+        case .undo(let operation, let alone): return await move(operation, .undo(alone: alone), asker, isDryRun)
         }
     }
 
-    private func mayOperate(_ peer: PeerCredentials) -> Bool {
-        if peer.user == 0 || peer.user == geteuid() { return true }
-        return peer.user != downloader && operatorGroup.map { peer.isIn(group: $0) } == true
+    /// Who is recorded as having asked.
+    private struct Asker: Sendable {
+        let user: UInt32
+        /// The person for whom the pages ask.
+        let person: String?
+
+        var words: String { "user \(user)" + (person.map { ", for \($0)," } ?? "") }
+    }
+
+    private func mayOperate(_ peer: PeerCredentials, _ request: ControlRequest) -> Bool {
+        let isOwn = peer.user == 0 || peer.user == geteuid()
+        if request.person != nil { return (isOwn || peer.user == members.pages) && request.command.isForPages }
+        if isOwn { return true }
+        return ![members.downloads, members.pages].contains(peer.user)
+            && operatorGroup.map { peer.isIn(group: $0) } == true
     }
 
     // MARK: - Looking
@@ -145,8 +158,8 @@ final class RequestHandler: Sendable {
 
     // MARK: - Configuration
 
-    private func reload(_ peer: PeerCredentials, _ isDryRun: Bool) async -> ControlAnswer {
-        let requester = await state.pauses.requester(peer.user)
+    private func reload(_ asker: Asker, _ isDryRun: Bool) async -> ControlAnswer {
+        let requester = await requester(asker)
         guard let outcome = await reloader.withLock({ $0 })?.reload(requester, isDryRun) else {
             return ControlAnswer(Self.notReady)
         }
@@ -164,7 +177,7 @@ final class RequestHandler: Sendable {
     }
 
     private func setPaused(
-        _ pauses: Bool, _ inbox: String, _ peer: PeerCredentials, _ isDryRun: Bool
+        _ pauses: Bool, _ inbox: String, _ asker: Asker, _ isDryRun: Bool
     ) async -> ControlAnswer {
         do {
             try require(inbox)
@@ -176,7 +189,7 @@ final class RequestHandler: Sendable {
             let what = pauses ? "paused" : "resumed"
             var item = ControlAnswer.Item(what, inbox: inbox)
             if isDryRun { return ControlAnswer("would be \(what): \(inbox)", items: [item]) }
-            let requester = await state.pauses.requester(peer.user)
+            let requester = await requester(asker)
             try await state.pauses.set(inbox, pauses ? InboxPause(since: Moment.now.wall, by: requester) : nil)
             await generation.withLock { $0 }?.pipeline.admissionChanged()
             state.problems.paused(state)
@@ -191,12 +204,12 @@ final class RequestHandler: Sendable {
         } catch { return Self.answer(to: error) }
     }
 
-    private func rescan(_ subject: ControlSubject, _ peer: PeerCredentials, _ isDryRun: Bool) async -> ControlAnswer {
+    private func rescan(_ subject: ControlSubject, _ asker: Asker, _ isDryRun: Bool) async -> ControlAnswer {
         do {
             let current = try running()
             if case .file(let inbox, let path) = subject {
                 try require(inbox)
-                return try await rescan(path, inbox, current, peer, isDryRun)
+                return try await rescan(path, inbox, current, asker, isDryRun)
             }
             var inboxes = current.settings.inboxes.map(\.name)
             if case .inbox(let name) = subject {
@@ -211,7 +224,7 @@ final class RequestHandler: Sendable {
                 var item = ControlAnswer.Item("rescanned", inbox: inbox)
                 item.count = report.found
                 found += report.found
-                item.request = try await record(.rescan, inbox, nil, await state.pauses.requester(peer.user))
+                item.request = try await record(.rescan, inbox, nil, await requester(asker))
                 answer.items.append(item)
                 if !report.isComplete {
                     answer.status = ExitStatus.someLeft.rawValue
@@ -226,7 +239,7 @@ final class RequestHandler: Sendable {
     }
 
     private func rescan(
-        _ path: BytePath, _ inbox: String, _ current: Generation, _ peer: PeerCredentials, _ isDryRun: Bool
+        _ path: BytePath, _ inbox: String, _ current: Generation, _ asker: Asker, _ isDryRun: Bool
     ) async throws -> ControlAnswer {
         let name = "\(inbox)/\(path.escaped)"
         let settings = current.settings.inboxes.first { $0.name == inbox }
@@ -244,11 +257,11 @@ final class RequestHandler: Sendable {
         await current.pipeline.examine(
             ArrivalKey(inbox: inbox, path: path), as: status.kind == .regular ? status.identity : nil)
         var item = ControlAnswer.Item("rescanned", inbox: inbox, file: path)
-        item.request = try await record(.rescan, inbox, path, await state.pauses.requester(peer.user))
+        item.request = try await record(.rescan, inbox, path, await requester(asker))
         return ControlAnswer("looking at \(name); see: photoinbox explain \(shellQuoted(name))", items: [item])
     }
 
-    private func retry(_ subject: ControlSubject, _ peer: PeerCredentials, _ isDryRun: Bool) async -> ControlAnswer {
+    private func retry(_ subject: ControlSubject, _ asker: Asker, _ isDryRun: Bool) async -> ControlAnswer {
         do {
             let current = try running()
             let (what, inbox, path, isMeant) = try meaning(of: subject)
@@ -266,7 +279,7 @@ final class RequestHandler: Sendable {
             }
             var item = ControlAnswer.Item("retried", inbox: inbox, file: path)
             item.count = count
-            item.request = try await record(.retry, inbox, path, await state.pauses.requester(peer.user))
+            item.request = try await record(.retry, inbox, path, await requester(asker))
             return ControlAnswer("trying \(count == 1 ? "1 file" : "\(count) files") of \(what) now", items: [item])
         } catch { return Self.answer(to: error) }
     }
@@ -295,7 +308,7 @@ final class RequestHandler: Sendable {
     }
 
     private func move(
-        _ operation: Int64, _ what: FileRequest.What, _ peer: PeerCredentials, _ isDryRun: Bool
+        _ operation: Int64, _ what: FileRequest.What, _ asker: Asker, _ isDryRun: Bool
     ) async -> ControlAnswer {
         do {
             let current = try running()
@@ -309,7 +322,7 @@ final class RequestHandler: Sendable {
             // What belongs to an inbox that is configured no longer can still be discarded or taken back.
             if case .release = what { try require(inbox) }
             let isKnown = current.settings.inboxes.contains { $0.name == inbox }
-            let requester = await state.pauses.requester(peer.user)
+            let requester = await requester(asker)
             let request = FileRequest(what: what, requester: requester, isDryRun: isDryRun)
             let carried = await current.pipeline.perform(isKnown ? inbox : nil) { worker in
                 await worker.carryOut(request, facts)
@@ -329,6 +342,11 @@ final class RequestHandler: Sendable {
     }
 
     // MARK: - Common
+
+    private func requester(_ asker: Asker) async -> Requester {
+        if let person = asker.person { return Requester(user: asker.user, name: "\(person) (web)") }
+        return await state.pauses.requester(asker.user)
+    }
 
     private func running() throws(RequestRefusal) -> Generation {
         guard let current = generation.withLock({ $0 }) else { throw Self.notReady }
