@@ -16,6 +16,10 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto", condition: daemon)
 let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: daemon)
 let databaseC = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift", condition: daemon)
+/// HTTP for the pages, of one package.
+let http = ["NIOCore", "NIOHTTP1", "NIOPosix"].map {
+    Target.Dependency.product(name: $0, package: "swift-nio", condition: daemon)
+}
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
@@ -74,6 +78,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.5.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
@@ -217,6 +222,9 @@ let package = Package(
                 "CommandContact", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "Reporting",
                 "SystemMonitor", arguments,
             ]),
+        // Pages: HTTP as values, and connections.
+        module("HTTPValues", ["FileValues"]),
+        module("WebServing", ["HTTPValues", "LinuxKernel", system] + http),
         // Programs. A package has one for the daemon, the command and downloads, `photoinbox`; see docs/decisions/0054. The
         // other two are for debugging and for tests.
         .executableTarget(
@@ -260,6 +268,8 @@ let package = Package(
             swiftSettings: swiftSettings),
         tests("FileValuesTests", []),
         tests("CSVTests", ["CSV"]),
+        tests("HTTPValuesTests", ["HTTPValues"]),
+        tests("WebServingTests", ["HTTPValues", "WebServing"]),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(
             name: "monitor-probe", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],

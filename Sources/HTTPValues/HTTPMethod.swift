@@ -1,0 +1,41 @@
+/// The known methods; a request with another one is refused.
+package enum HTTPMethod: String, Hashable, Sendable, CaseIterable {
+    case get = "GET"
+    case head = "HEAD"
+    case options = "OPTIONS"
+    case post = "POST"
+    case put = "PUT"
+    case patch = "PATCH"
+    case delete = "DELETE"
+
+    /// Whether it asks for nothing but an answer; see RFC 9110 9.2.1.
+    package var isSafe: Bool { self == .get || self == .head || self == .options }
+}
+
+/// The status codes that are sent.
+package enum HTTPStatus: Int, Hashable, Sendable, CaseIterable {
+    case ok = 200
+    case created = 201
+    case noContent = 204
+    case partialContent = 206
+    case notModified = 304
+    case badRequest = 400
+    case unauthorized = 401
+    case forbidden = 403
+    case notFound = 404
+    case methodNotAllowed = 405
+    case requestTimeout = 408
+    case conflict = 409
+    case preconditionFailed = 412
+    case contentTooLarge = 413
+    case targetTooLong = 414
+    case unsupportedMediaType = 415
+    case rangeNotSatisfiable = 416
+    case expectationFailed = 417
+    case tooManyRequests = 429
+    case fieldsTooLarge = 431
+    case failed = 500
+    case notImplemented = 501
+    case unavailable = 503
+    case versionNotSupported = 505
+}

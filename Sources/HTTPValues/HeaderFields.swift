@@ -1,0 +1,54 @@
+/// The fields of a request's head, in order, as they were received.
+package struct HeaderFields: Hashable, Sendable {
+    package struct Field: Hashable, Sendable {
+        package let name: String
+        package let value: String
+    }
+
+    /// The most fields of a head.
+    package static let limit = 64
+
+    private let all: [Field]
+
+    /// Nil unless every name is a token and no value has control characters; see RFC 9110 5.5 and 5.6.2.
+    package init?(_ fields: some Sequence<(name: String, value: String)>) {
+        var all: [Field] = []
+        for (name, value) in fields {
+            guard Self.isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+                return nil
+            }
+            all.append(Field(name: name.lowercased(), value: Self.trimmed(value)))
+        }
+        self.all = all
+    }
+
+    package var count: Int { all.count }
+
+    /// The values of a field; `name` is in lower case.
+    package func values(of name: String) -> [String] { all.filter { $0.name == name }.map(\.value) }
+
+    /// The value of a field that occurs once; nil if it is absent or occurs twice.
+    package subscript(name: String) -> String? {
+        let values = values(of: name)
+        return values.count == 1 ? values[0] : nil
+    }
+
+    static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    private static func trimmed(_ value: String) -> String {
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let rest = value.utf8.drop(while: isBlank)
+        let count = rest.reversed().prefix(while: isBlank).count
+        return String(Substring(rest.dropLast(count)))
+    }
+}

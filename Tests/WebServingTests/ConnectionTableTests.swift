@@ -1,0 +1,71 @@
+import Testing
+
+@testable import WebServing
+
+@Suite("Connections of a server")
+struct ConnectionTableTests {
+    let start = ContinuousClock.now
+    var limits: WebLimits {
+        var limits = WebLimits()
+        limits.connections = 3
+        limits.idle = .seconds(60)
+        return limits
+    }
+
+    @Test("Each step has its deadline")
+    func deadlines() {
+        var table = ConnectionTable<Int>(limits, at: start)
+        _ = table.opened(1, at: start)
+        let steps: [(ConnectionTable<Int>.Phase, Duration?)] = [
+            (.awaitingFirst, limits.head), (.awaitingNext, limits.keepAlive), (.receivingBody, limits.body),
+            (.sending, limits.piece), (.working, nil),
+        ]
+        for (phase, time) in steps {
+            table.entered(phase, 1, at: start)
+            guard let time else {
+                #expect(table.overdue(at: start + .seconds(1_000_000)) == [])
+                continue
+            }
+            #expect(table.overdue(at: start + time - .milliseconds(1)) == [])
+            #expect(table.overdue(at: start + time) == [1])
+        }
+        table.closed(1, at: start)
+        table.entered(.sending, 1, at: start)
+        #expect(table.count == 0 && table.overdue(at: start + .seconds(100)) == [])
+    }
+
+    @Test("Of a full house, who has waited longest for a request goes; who is served stays")
+    func fullHouse() {
+        var table = ConnectionTable<Int>(limits, at: start)
+        func open(_ number: Int, _ seconds: Int) -> [Int?] {
+            let (isAccepted, victim) = table.opened(number, at: start + .seconds(seconds))
+            return [isAccepted ? number : nil, victim]
+        }
+        let first = (1...3).map { open($0, $0) }
+        #expect(first == [[1, nil], [2, nil], [3, nil]])
+        table.entered(.working, 1, at: start)
+        table.entered(.awaitingNext, 2, at: start + .seconds(3))
+        // The third has 5 s from its connection on, the second 30 s from its answer on.
+        let next = [open(4, 4), open(5, 4)]
+        #expect(next == [[4, 3], [5, 4]])
+        table.entered(.sending, 2, at: start)
+        table.entered(.receivingBody, 5, at: start)
+        let last = open(6, 5)
+        #expect(last == [nil, nil])
+        #expect(table.count == 3)
+    }
+
+    @Test("It is idle when nobody has been there for the limit")
+    func idle() {
+        var table = ConnectionTable<Int>(limits, at: start)
+        #expect(!table.isIdle(at: start + .seconds(59)))
+        #expect(table.isIdle(at: start + .seconds(60)))
+        _ = table.opened(1, at: start + .seconds(60))
+        #expect(!table.isIdle(at: start + .seconds(600)))
+        table.closed(1, at: start + .seconds(600))
+        table.closed(1, at: start + .seconds(640))
+        #expect(!table.isIdle(at: start + .seconds(659)))
+        #expect(table.isIdle(at: start + .seconds(660)))
+        #expect(!ConnectionTable<Int>(WebLimits(), at: start).isIdle(at: start + .seconds(1_000_000)))
+    }
+}

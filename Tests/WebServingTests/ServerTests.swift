@@ -1,0 +1,279 @@
+import FileValues
+import Foundation
+import Glibc
+import HTTPValues
+import LinuxKernel
+import TestSupport
+import Testing
+
+@testable import WebServing
+
+@Suite("A server, by its sockets", .timeLimit(.minutes(10)), .atMost(4))
+struct ServerTests {
+    /// A server on a local socket, with a client's view of it.
+    final class World: Sendable {
+        let scratch: ScratchDirectory
+        let server: WebServer
+        let running: Task<Void, any Error>
+
+        init(_ limits: WebLimits = WebLimits(), listeningAt path: String? = nil, handler: @escaping WebServer.Handler)
+            throws
+        {
+            scratch = try ScratchDirectory()
+            let listener = try WebListener(taking: listen(at: BytePath(path ?? scratch.appending("http")), mode: 0o600))
+            let server = WebServer(limits, handler: handler)
+            self.server = server
+            running = Task { try await server.run([listener]) }
+        }
+
+        func client() throws -> Client { try Client(scratch.appending("http")) }
+
+        func end() async throws {
+            server.stop()
+            try await running.value
+        }
+    }
+
+    /// A connection of a client that sends any bytes.
+    struct Client: ~Copyable {
+        let socket: OwnedDescriptor
+
+        init(_ path: String) throws { socket = try connect(to: BytePath(path), patience: .seconds(waitLimit)) }
+
+        func send(_ text: String) throws {
+            let (raw, bytes) = (socket.raw, Array(text.utf8))
+            try systemCall("send") { Glibc.send(raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+        }
+
+        /// What comes until the server closes the connection, or until `isEnough`.
+        func text(until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }) async throws -> String {
+            let raw = socket.raw
+            return try await aside {
+                var text = ""
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                while !isEnough(text) {
+                    let count = recv(raw, &buffer, buffer.count, 0)
+                    if count <= 0 { break }
+                    text += String(decoding: buffer[..<count], as: UTF8.self)
+                }
+                return text
+            }
+        }
+    }
+
+    static let echo: WebServer.Handler = { request in
+        let peer = request.peer == .local(user: geteuid()) ? "me" : "other"
+        let body = String(decoding: request.body, as: UTF8.self)
+        return .text(.ok, "\(request.head.method.rawValue) \(request.head.target.segments) \(body) \(peer)")
+    }
+
+    @Test("Requests of one connection are answered in order, also when they come at once")
+    func pipelined() async throws {
+        let world = try World(handler: Self.echo)
+        let client = try world.client()
+        try client.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhiGET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+        try client.send("POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
+        try client.send("1\r\nx\r\n2\r\nyz\r\n0\r\n\r\n")
+        let text = try await client.text()
+        let answers = ["POST [\"a\"] hi me", "GET [\"b\"]  me", "POST [\"c\"] xyz me"]
+        let places = answers.map { text.range(of: $0)?.lowerBound }
+        #expect(
+            places.allSatisfy { $0 != nil } && places.compactMap(\.self) == places.compactMap(\.self).sorted(),
+            "\(text)")
+        #expect(text.components(separatedBy: "HTTP/1.1 200 OK").count == 4)
+        #expect(text.contains("Date: ") && text.contains("GMT"))
+        try await world.end()
+    }
+
+    @Test(
+        "What two programs could read differently is refused, and ends the connection",
+        arguments: [
+            ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+            ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400),
+            ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+            ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
+            ("GET /../x HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.1\nHost: a\n\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nA : b\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", 400),
+            ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n", 413),
+            ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n", 417),
+        ])
+    func refused(request: String, status: Int) async throws {
+        let calls = Locked(0)
+        let world = try World { _ in
+            calls.withLock { $0 += 1 }
+            return WebResponse(.ok)
+        }
+        let client = try world.client()
+        try client.send(request + "GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+        let text = try await client.text()
+        #expect(text.hasPrefix("HTTP/1.1 \(status) "), "\(text)")
+        // The parser may refuse what comes after it once more, as the connection is closed.
+        #expect(text.matches(of: #/HTTP\/1\.1 (\d+)/#).allSatisfy { $0.1 == "\(status)" || $0.1 == "400" }, "\(text)")
+        #expect(text.contains("Connection: close"))
+        #expect(calls.withLock { $0 } == 0)
+        try await world.end()
+    }
+
+    @Test("A head, or a body, that is larger than allowed ends the connection before it is all read")
+    func tooLarge() async throws {
+        let world = try World(handler: Self.echo)
+        for request in [
+            "GET / HTTP/1.1\r\nHost: a\r\nA: " + String(repeating: "b", count: 100_000),
+            "GET /" + String(repeating: "b", count: 100_000),
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n"
+                + String(repeating: "b", count: 0x20000),
+        ] {
+            let client = try world.client()
+            try? client.send(request)
+            let text = try await client.text()
+            #expect(text.isEmpty || text.hasPrefix("HTTP/1.1 4"), "\(text.prefix(300))")
+        }
+        try await world.end()
+    }
+
+    @Test("HEAD has the length, and no body; HTTP/1.0 ends with the answer")
+    func headAndOld() async throws {
+        let world = try World(handler: Self.echo)
+        let client = try world.client()
+        try client.send("HEAD /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        let text = try await client.text()
+        #expect(text.hasSuffix("\r\n\r\n") && text.contains("Content-Length: 15\r\n"), "\(text)")
+        let old = try world.client()
+        try old.send("GET /a HTTP/1.0\r\n\r\n")
+        let answer = try await old.text()
+        #expect(answer.hasPrefix("HTTP/1.0 200 OK") && answer.hasSuffix("GET [\"a\"]  me\n"), "\(answer)")
+        try await world.end()
+    }
+
+    @Test("Who sends no head, or half of a body, in time is closed")
+    func slow() async throws {
+        var limits = WebLimits()
+        limits.head = .milliseconds(50)
+        limits.body = .milliseconds(50)
+        limits.tick = .milliseconds(10)
+        let world = try World(limits, handler: Self.echo)
+        for start in ["", "GET / HT", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab"] {
+            let client = try world.client()
+            if !start.isEmpty { try client.send(start) }
+            #expect(try await client.text() == "")
+        }
+        try await world.end()
+    }
+
+    @Test("Who reads no answer in time is closed, and its stream ended")
+    func slowReader() async throws {
+        var limits = WebLimits()
+        limits.piece = .milliseconds(50)
+        limits.tick = .milliseconds(10)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        let world = try World(limits) { _ in
+            let (pieces, piece) = AsyncStream.makeStream(of: [UInt8].self)
+            piece.onTermination = { _ in end.yield() }
+            for _ in 0..<16 { piece.yield([UInt8](repeating: 120, count: 1 << 20)) }
+            return WebResponse(.ok, body: .stream(length: nil, pieces))
+        }
+        let client = try world.client()
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        for await _ in ended { break }
+        try await world.end()
+        _ = consume client
+    }
+
+    @Test("A stream ends when its client leaves, though it has nothing to send")
+    func leaving() async throws {
+        let (left, leave) = AsyncStream.makeStream(of: Void.self)
+        let world = try World { _ in
+            let (events, event) = AsyncStream.makeStream(of: [UInt8].self)
+            event.onTermination = { _ in leave.yield() }
+            event.yield(Array("first".utf8))
+            return WebResponse(.ok, body: .stream(length: nil, events))
+        }
+        do {
+            let client = try world.client()
+            try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await client.text { $0.contains("first") }
+        }
+        for await _ in left { break }
+        try await world.end()
+    }
+
+    @Test("Too little or too much of what was announced breaks the connection off")
+    func wrongLength() async throws {
+        let world = try World { request in
+            let bytes = [UInt8](repeating: 120, count: request.head.target.segments == ["short"] ? 3 : 7)
+            let (pieces, piece) = AsyncStream.makeStream(of: [UInt8].self)
+            piece.yield(bytes)
+            piece.finish()
+            return WebResponse(.ok, body: .stream(length: 5, pieces))
+        }
+        for (path, count) in [("short", 3), ("long", 0)] {
+            let client = try world.client()
+            try client.send("GET /\(path) HTTP/1.1\r\nHost: a\r\n\r\nGET /\(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+            let text = try await client.text()
+            #expect(text.contains("Content-Length: 5"))
+            #expect(text.components(separatedBy: "HTTP/1.1").count == 2)
+            #expect(text.hasSuffix("\r\n\r\n" + String(repeating: "x", count: count)), "\(text)")
+        }
+        try await world.end()
+    }
+
+    @Test("A full house closes who waits, and serves who comes")
+    func fullHouse() async throws {
+        var limits = WebLimits()
+        limits.connections = 2
+        limits.head = .seconds(waitLimit)
+        let world = try World(limits, handler: Self.echo)
+        let first = try world.client()
+        let second = try world.client()
+        let third = try world.client()
+        try third.send("GET /3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(try await third.text().contains("GET [\"3\"]"))
+        #expect(try await first.text() == "")
+        try second.send("GET /2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(try await second.text().contains("GET [\"2\"]"))
+        try await world.end()
+    }
+
+    @Test("It ends when nobody is there, and loses no connection: the next one on the same socket answers it")
+    func idleEnd() async throws {
+        let limits = {
+            var limits = WebLimits()
+            limits.idle = .zero
+            limits.tick = .milliseconds(1)
+            return limits
+        }()
+        let scratch = try ScratchDirectory()
+        let path = scratch.appending("http")
+        // The service manager's, which stays open.
+        let kept = try listen(at: BytePath(path), mode: 0o600)
+        let raw = kept.raw
+        @Sendable func serve() async throws {
+            let copy = try descriptorCall("fcntl") { fcntl(raw, F_DUPFD_CLOEXEC, 3) }
+            try await WebServer(limits, handler: Self.echo).run([WebListener(taking: copy)])
+        }
+        // As the manager does: whenever a connection waits, a server is started.
+        let manager = Task {
+            var starts = 0
+            while !Task.isCancelled {
+                let count = try await aside {
+                    var waiting = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
+                    return Glibc.poll(&waiting, 1, 20)
+                }
+                if count > 0 {
+                    starts += 1
+                    try await serve()
+                }
+            }
+            return starts
+        }
+        for number in 0..<200 {
+            let client = try Client(path)
+            try client.send("GET /\(number) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            #expect(try await client.text().contains("GET [\"\(number)\"]"))
+        }
+        manager.cancel()
+        #expect(try await manager.value > 1)
+        _ = consume kept
+    }
+}
