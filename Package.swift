@@ -225,6 +225,8 @@ let package = Package(
         // Pages: HTTP as values, and connections.
         module("HTTPValues", ["FileValues"]),
         module("WebServing", ["HTTPValues", "LinuxKernel", system] + http),
+        .target(name: "CPasswords", cSettings: [checked]),
+        module("WebAccounts", ["CPasswords", "FileValues", "LinuxKernel", "SystemMonitor", crypto, system]),
         // Programs. A package has one for the daemon, the command and downloads, `photoinbox`; see docs/decisions/0054. The
         // other two are for debugging and for tests.
         .executableTarget(
@@ -269,6 +271,7 @@ let package = Package(
         tests("FileValuesTests", []),
         tests("CSVTests", ["CSV"]),
         tests("HTTPValuesTests", ["HTTPValues"]),
+        tests("WebAccountsTests", ["WebAccounts"]),
         tests("WebServingTests", ["HTTPValues", "WebServing"]),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(

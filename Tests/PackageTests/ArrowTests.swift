@@ -13,7 +13,7 @@ struct ArrowTests {
     /// The modules of each feature.
     static let features: [Set<String>] = [
         ["CSV", "Describing"], ["Cards", "Importing"], ["DecoderService", "Decoding", "Renditions", "Thumbnails"],
-        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"],
+        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"], ["WebAccounts"],
     ]
     static let daemon: Set<String> = ["DaemonHost", "DaemonProgram", "photoinboxd"]
     /// What the daemon alone is made of.

@@ -1,0 +1,228 @@
+package import FileValues
+import Glibc
+package import LinuxKernel
+import SystemMonitor
+
+/// Who is who: signs people in and out, and knows them by their sessions.
+///
+/// On a queue of its own, where its two small files are read and written; passwords are compared on another, one at a time.
+package actor Accounts {
+    /// The person who started the server in a terminal: needs no file, and signs in by a link alone.
+    package struct Owner: Sendable {
+        package let person: Person
+        package let link: Secret
+
+        /// `name` is a user's.
+        package init(name: String) {
+            link = Secret()
+            person = Person(
+                name: name, role: .operator, invitation: Person.Invitation(link: Secret().hash, end: Int64.max))
+        }
+    }
+
+    package enum Refusal: Error, Hashable, Sendable {
+        /// The name or the password is wrong; which of them is not said.
+        case wrong
+        case tooManyTries
+        /// The link was used, has ended, or was never given.
+        case wrongLink
+        /// A password has too few or too many characters.
+        case unfitPassword
+        /// A file cannot be read or written; the journal has the reason.
+        case failed(String)
+    }
+
+    package static let passwordLength = 10...256
+    /// Seconds.
+    package static let sessionTime: Int64 = 30 * 86_400
+
+    private let queue = MonitorQueue(label: "photo-inbox.web.accounts")
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
+
+    private let peopleFile: BytePath
+    private let state: BytePath
+    private let owner: Owner?
+    private let hasher = PasswordHasher()
+    private let now: @Sendable () -> Int64
+    private var limit = TryLimit()
+    private var records: AccountRecords?
+    private var read: (identity: FileIdentity, people: People)?
+    private var isOwnersLinkUsed = false
+
+    private static let recordsFile: BytePath = "accounts"
+
+    package init(
+        peopleFile: BytePath, state: BytePath, owner: Owner? = nil,
+        now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }
+    ) {
+        (self.peopleFile, self.state, self.owner, self.now) = (peopleFile, state, owner, now)
+    }
+
+    // MARK: - Signing in
+
+    /// A new session.
+    package func signIn(_ name: String, _ password: String) async throws(Refusal) -> Secret {
+        guard limit.tries(name, at: .now) else { throw .tooManyTries }
+        let before = hash(of: name)
+        // An unknown name takes as long as a wrong password.
+        let isRight = await hasher.matches(password, before?.hash)
+        guard let before, isRight, hash(of: name) == before else { throw .wrong }
+        limit.succeeded(name)
+        return try begin(name, before.link)
+    }
+
+    /// Sets the password of the person whom the link was given to, once, and signs in.
+    package func setPassword(_ password: String, by link: Secret) async throws(Refusal) -> Secret {
+        let person = try invited(by: link)
+        guard Self.passwordLength.contains(password.count), password.utf8.count <= 1_024 else { throw .unfitPassword }
+        guard let hash = await hasher.hash(password) else { throw .failed("there is no libcrypt with yescrypt") }
+        // The link may have been used meanwhile.
+        guard try invited(by: link) == person else { throw .wrongLink }
+        let invitation = person.invitation.link
+        try change { $0.set(AccountRecords.Password(link: invitation, hash: hash), of: person.name) }
+        return try begin(person.name, invitation)
+    }
+
+    /// Whose password a link would set; with the owner's link, signs in instead.
+    package func open(_ link: Secret) throws(Refusal) -> LinkMeaning {
+        if let owner, owner.link == link, !isOwnersLinkUsed {
+            isOwnersLinkUsed = true
+            return .session(try begin(owner.person.name, owner.person.invitation.link))
+        }
+        return .password(of: try invited(by: link).name)
+    }
+
+    package enum LinkMeaning: Hashable, Sendable {
+        case session(Secret)
+        case password(of: String)
+    }
+
+    /// Ends a session.
+    package func signOut(_ secret: Secret) throws(Refusal) {
+        let hash = secret.hash
+        try change { _ = $0.end(hash) }
+    }
+
+    // MARK: - Knowing people
+
+    /// The person of the first of these secrets that is a session.
+    package func person(ofSession secrets: [Secret]) -> Person? {
+        let people = people
+        for hash in secrets.map(\.hash) {
+            guard let session = current.sessions.first(where: { $0.secret == hash }), session.end > now(),
+                let person = people[session.name], person.invitation.link == session.link
+            else { continue }
+            return person
+        }
+        return nil
+    }
+
+    /// What is wrong with the file of people, which nobody can use then.
+    package var mistake: String? {
+        guard let bytes = try? openDirectory(peopleFile.parent).openBeneath(peopleFile.name, .read).read(1 << 20) else {
+            return nil
+        }
+        do throws(People.WrongLine) {
+            _ = try People(String(decoding: bytes, as: UTF8.self))
+            return nil
+        } catch { return "\(peopleFile): \(error)" }
+    }
+
+    /// The person of a name that a proxy has verified.
+    package func person(named name: String) -> Person? { people[name] }
+
+    // MARK: - Files
+
+    private func hash(of name: String) -> AccountRecords.Password? {
+        guard let password = current.passwords[name], people[name]?.invitation.link == password.link else { return nil }
+        return password
+    }
+
+    private func invited(by link: Secret) throws(Refusal) -> Person {
+        let hash = link.hash
+        guard let person = people.all.first(where: { $0.invitation.link == hash }), person.invitation.end > now(),
+            current.passwords[person.name]?.link != hash
+        else { throw .wrongLink }
+        return person
+    }
+
+    private func begin(_ name: String, _ link: SecretHash) throws(Refusal) -> Secret {
+        let secret = Secret()
+        let end = now() + Self.sessionTime
+        try change {
+            $0.begin(AccountRecords.Session(secret: secret.hash, name: name, link: link, end: end))
+        }
+        return secret
+    }
+
+    private func change(_ body: (inout AccountRecords) -> Void) throws(Refusal) {
+        var new = current
+        new.removeOutdated(people, now: now())
+        body(&new)
+        do throws(SystemCallError) {
+            try openDirectory(state).replaceDurably(Self.recordsFile, by: Array(new.text.utf8), mode: 0o600)
+        } catch { throw .failed("\(state.appending(Self.recordsFile)) cannot be written: \(error)") }
+        records = new
+    }
+
+    private var current: AccountRecords {
+        if let records { return records }
+        let bytes = try? openDirectory(state).openBeneath(Self.recordsFile, .read).read(16 << 20)
+        let read = AccountRecords(String(decoding: bytes ?? [], as: UTF8.self))
+        records = read
+        return read
+    }
+
+    /// Those of the file as it is now, and the owner. Nobody, while the file cannot be read or has a wrong line.
+    private var people: People {
+        var people = People()
+        if let file = try? openDirectory(peopleFile.parent).openBeneath(peopleFile.name, [.read, .nonBlocking]),
+            let identity = try? FileStatus(of: file).identity
+        {
+            if read?.identity != identity {
+                let bytes = (try? file.read(1 << 20)) ?? []
+                read = (identity, (try? People(String(decoding: bytes, as: UTF8.self))) ?? People())
+            }
+            people = read?.people ?? people
+        }
+        if let owner { people.put(owner.person) }
+        return people
+    }
+}
+
+/// Computes hashes of passwords, one after the other, so that a flood of tries takes one processor and 16 MB at most.
+private actor PasswordHasher {
+    private let queue = MonitorQueue(label: "photo-inbox.web.passwords")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
+
+    /// What an unknown name is compared with.
+    private lazy var nobody = PasswordHash(of: Secret().text)
+
+    func hash(_ password: String) -> PasswordHash? { PasswordHash(of: password) }
+
+    func matches(_ password: String, _ hash: PasswordHash?) -> Bool {
+        let isEqual = (hash ?? nobody)?.matches(password) ?? false
+        return isEqual && hash != nil
+    }
+}
+
+extension OwnedDescriptor {
+    /// Replaces the file `name` of this directory, so that after a power cut it is the old one or the new one.
+    package borrowing func replaceDurably(
+        _ name: BytePath, by bytes: [UInt8], mode: UInt32
+    ) throws(SystemCallError) {
+        let temporary = name.addingSuffix(".\(getpid()).part")
+        try? unlink(temporary)
+        do throws(SystemCallError) {
+            let file = try openBeneath(temporary, [.write, .createNew], mode: mode)
+            try file.setMode(mode)
+            try file.write(bytes, at: 0)
+            try file.sync()
+            try rename(temporary, replacing: name)
+            try syncDirectory()
+        } catch {
+            try? unlink(temporary)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import FileValues
+import LinuxKernel
+import TestSupport
+import Testing
+
+@testable import WebAccounts
+
+@Suite("Accounts", .timeLimit(.minutes(10)))
+struct AccountsTests {
+    /// A server's accounts, with people of whom a test has the links.
+    final class World: Sendable {
+        let scratch: ScratchDirectory
+        let now = Locked<Int64>(1_000)
+
+        init() throws { scratch = try ScratchDirectory() }
+
+        var file: BytePath { BytePath(scratch.appending("web.users")) }
+
+        /// As after a start of the server.
+        func accounts(owner: Accounts.Owner? = nil) -> Accounts {
+            Accounts(peopleFile: file, state: scratch.bytePath, owner: owner) { [now] in now.withLock { $0 } }
+        }
+
+        func write(_ text: String) throws {
+            try openDirectory(scratch.bytePath).replaceDurably("web.users", by: Array(text.utf8), mode: 0o644)
+        }
+
+        /// Adds somebody, or makes a new link.
+        func invite(_ name: String, _ role: Role = .viewer, keeping people: People = People()) throws -> (
+            Secret, People
+        ) {
+            let link = Secret()
+            var people = people
+            people.put(Person(name: name, role: role, invitation: Person.Invitation(link: link.hash, end: 2_000)))
+            try write(people.text)
+            return (link, people)
+        }
+    }
+
+    static let password = "a long password"
+
+    @Test("A link sets a password once, and the password signs in")
+    func firstPassword() async throws {
+        let world = try World()
+        let (link, _) = try world.invite("ana", .operator)
+        let accounts = world.accounts()
+        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password) }
+        #expect(try await accounts.open(link) == .password(of: "ana"))
+        await #expect(throws: Accounts.Refusal.unfitPassword) { try await accounts.setPassword("short", by: link) }
+        let session = try await accounts.setPassword(Self.password, by: link)
+        #expect(await accounts.person(ofSession: [session])?.name == "ana")
+        await #expect(throws: Accounts.Refusal.wrongLink) {
+            try await accounts.setPassword("another password", by: link)
+        }
+        await #expect(throws: Accounts.Refusal.wrongLink) { try await accounts.open(link) }
+        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", "another password") }
+        let second = try await accounts.signIn("ana", Self.password)
+        // As after a restart.
+        let later = world.accounts()
+        #expect(await later.person(ofSession: [second])?.role == .operator)
+        #expect(await later.person(ofSession: [Secret(), session])?.name == "ana")
+        try await later.signOut(session)
+        #expect(await later.person(ofSession: [session]) == nil)
+        #expect(await later.person(ofSession: [second]) != nil)
+    }
+
+    @Test("A link ends, and so does a session")
+    func ends() async throws {
+        let world = try World()
+        let (link, _) = try world.invite("ana")
+        let accounts = world.accounts()
+        let session = try await accounts.setPassword(Self.password, by: link)
+        world.now.withLock { $0 += Accounts.sessionTime - 1 }
+        #expect(await accounts.person(ofSession: [session]) != nil)
+        world.now.withLock { $0 += 1 }
+        #expect(await accounts.person(ofSession: [session]) == nil)
+        let (late, _) = try world.invite("ben")
+        await #expect(throws: Accounts.Refusal.wrongLink) { try await accounts.setPassword(Self.password, by: late) }
+    }
+
+    @Test("A new link ends password and sessions; who is removed is gone at once")
+    func newLink() async throws {
+        let world = try World()
+        let (link, people) = try world.invite("ana", .operator)
+        let accounts = world.accounts()
+        let session = try await accounts.setPassword(Self.password, by: link)
+        let (next, _) = try world.invite("ana", .viewer, keeping: people)
+        #expect(await accounts.person(ofSession: [session]) == nil)
+        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password) }
+        let again = try await accounts.setPassword(Self.password, by: next)
+        #expect(await accounts.person(ofSession: [again])?.role == .viewer)
+        try world.write("")
+        #expect(await accounts.person(ofSession: [again]) == nil)
+        #expect(await accounts.person(named: "ana") == nil)
+        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password) }
+    }
+
+    @Test("The sixth try within a minute is refused, also with the right password")
+    func tries() async throws {
+        let world = try World()
+        let (link, _) = try world.invite("ana")
+        let accounts = world.accounts()
+        _ = try await accounts.setPassword(Self.password, by: link)
+        for _ in 0..<TryLimit.ofName {
+            await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", "guessed password") }
+        }
+        await #expect(throws: Accounts.Refusal.tooManyTries) { try await accounts.signIn("ana", Self.password) }
+    }
+
+    @Test("With a wrong line nobody is anybody, and it is said")
+    func wrongLine() async throws {
+        let world = try World()
+        let (link, people) = try world.invite("ana")
+        let accounts = world.accounts()
+        let session = try await accounts.setPassword(Self.password, by: link)
+        #expect(await accounts.mistake == nil)
+        try world.write(people.text + "ben:admin\n")
+        #expect(await accounts.person(ofSession: [session]) == nil)
+        #expect(await accounts.mistake?.contains("line 3") == true)
+    }
+
+    @Test("The owner signs in by one link, once, without a file")
+    func owner() async throws {
+        let world = try World()
+        let owner = Accounts.Owner(name: "root")
+        let accounts = world.accounts(owner: owner)
+        guard case .session(let session) = try await accounts.open(owner.link) else {
+            Issue.record("the link does not sign in")
+            return
+        }
+        #expect(await accounts.person(ofSession: [session])?.role == .operator)
+        await #expect(throws: Accounts.Refusal.wrongLink) { try await accounts.open(owner.link) }
+        await #expect(throws: Accounts.Refusal.wrongLink) { try await accounts.open(Secret()) }
+        // The next start has another link, and ends the session.
+        #expect(await world.accounts(owner: Accounts.Owner(name: "root")).person(ofSession: [session]) == nil)
+    }
+
+    @Test("Nothing that signs in is in a file")
+    func files() async throws {
+        let world = try World()
+        let (link, _) = try world.invite("ana")
+        let session = try await world.accounts().setPassword(Self.password, by: link)
+        let directory = try openDirectory(world.scratch.bytePath)
+        for name in ["web.users", "accounts"] as [BytePath] {
+            let text = String(decoding: try directory.openBeneath(name, .read).read(1 << 16), as: UTF8.self)
+            for secret in [Self.password, link.text, session.text] { #expect(!text.contains(secret), "\(name)") }
+        }
+        #expect(try FileStatus(of: "accounts", in: directory).mode & 0o077 == 0)
+    }
+}

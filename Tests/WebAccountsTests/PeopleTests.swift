@@ -1,0 +1,121 @@
+import TestSupport
+import Testing
+
+@testable import WebAccounts
+
+@Suite("web.users")
+struct PeopleTests {
+    static let hash = Secret().hash
+
+    static func person(_ name: String, _ role: Role = .viewer, link: SecretHash = hash, end: Int64 = 9) -> Person {
+        Person(name: name, role: role, invitation: Person.Invitation(link: link, end: end))
+    }
+
+    @Test("The file is read as it was written")
+    func roundTrip() throws {
+        var people = People()
+        people.put(Self.person("ana", .operator))
+        people.put(Self.person("ben@example.org"))
+        #expect(try People(people.text) == people)
+        people.put(Self.person("ana"))
+        #expect(people.all.map(\.name) == ["ana", "ben@example.org"])
+        #expect(people["ana"]?.role == .viewer)
+        let removed = [people.remove("ana"), people.remove("ana")]
+        #expect(removed == [true, false])
+        #expect(try People(people.text).all.map(\.name) == ["ben@example.org"])
+        #expect(try People("\n# comment\n\t \n").all.isEmpty)
+    }
+
+    @Test(
+        "A wrong line is found, by its number",
+        arguments: [
+            "ana", "ana:operator", "ana:root:HASH:9", "ana:Operator:HASH:9", ":viewer:HASH:9", "a b:viewer:HASH:9",
+            "ana:viewer:HASH:", "ana:viewer:HASH:-1", "ana:viewer:HASH:x", "ana:viewer:00:9", "ana:viewer:HASH:9:",
+            "-x:viewer:HASH:9", "ben:viewer:HASH:9", " ana:viewer:HASH:9",
+        ])
+    func wrongLines(line: String) {
+        let whole = line.split(separator: "HASH", omittingEmptySubsequences: false).joined(separator: "\(Self.hash)")
+        let mistake = #expect(throws: People.WrongLine.self) {
+            try People("# first\nben:viewer:\(Self.hash):9\n\(whole)\n")
+        }
+        #expect(mistake?.number == 3)
+    }
+
+    @Test("A secret has 256 bits, and its hash is that of its digits")
+    func secrets() throws {
+        #expect(Secret() != Secret())
+        #expect(Secret("00") == nil)
+        #expect(Secret(String(repeating: "g", count: 64)) == nil)
+        let text = String(repeating: "aB", count: 32)
+        let secret = try #require(Secret(text))
+        #expect(secret.text == text.lowercased())
+        #expect(secret.hash.description != secret.text)
+        #expect(SecretHash(secret.hash.description) == secret.hash)
+    }
+
+    @Test("A name is tried five times a minute, and all names sixty times")
+    func tries() {
+        var limit = TryLimit()
+        let start = ContinuousClock.now
+        func tries(_ name: String, _ seconds: Double) -> Bool { limit.tries(name, at: start + .seconds(seconds)) }
+        let first = (0...TryLimit.ofName).map { _ in tries("ana", 0) }
+        #expect(first == Array(repeating: true, count: TryLimit.ofName) + [false])
+        let later = [tries("ben", 0), tries("ana", 59.9), tries("ana", 60)]
+        #expect(later == [true, false, true])
+        limit.succeeded("ana")
+        let again = (0..<TryLimit.ofName).map { _ in tries("ana", 60) }
+        #expect(!again.contains(false))
+        var all = TryLimit()
+        let counts = (0..<100).filter { all.tries("name \($0)", at: start) }
+        #expect(counts.count == TryLimit.ofAll)
+    }
+
+    @Test("Passwords and sessions are read as they were written; damaged lines are left out")
+    func records() throws {
+        let hash = try #require(PasswordHash(text: "$y$j9T$abc$def"))
+        var records = AccountRecords()
+        records.set(AccountRecords.Password(link: Self.hash, hash: hash), of: "ana")
+        let secret = Secret().hash
+        records.begin(AccountRecords.Session(secret: secret, name: "ana", link: Self.hash, end: 7))
+        #expect(AccountRecords(records.text) == records)
+        #expect(AccountRecords("password:ana\nsession:x:ana:y:7\nother\n" + records.text) == records)
+        for _ in 0..<AccountRecords.sessionsOfName {
+            records.begin(AccountRecords.Session(secret: Secret().hash, name: "ana", link: Self.hash, end: 7))
+        }
+        #expect(records.sessions.count == AccountRecords.sessionsOfName)
+        let wasThere = records.end(secret)
+        #expect(!wasThere)
+        var people = People()
+        people.put(Self.person("ana"))
+        records.removeOutdated(people, now: 6)
+        #expect(records.sessions.count == AccountRecords.sessionsOfName)
+        records.removeOutdated(people, now: 7)
+        #expect(records.sessions.isEmpty && records.passwords.count == 1)
+        people.put(Self.person("ana", link: Secret().hash))
+        records.removeOutdated(people, now: 0)
+        #expect(records.passwords.isEmpty)
+    }
+}
+
+@Suite("Hashes of passwords")
+struct PasswordHashTests {
+    @Test("A password matches its own hash alone")
+    func matching() throws {
+        let hash = try #require(PasswordHash(of: "correct horse"))
+        #expect(hash.text.hasPrefix("$y$"))
+        #expect(hash.matches("correct horse"))
+        for other in ["Correct horse", "correct horse ", "", "correct\0horse"] { #expect(!hash.matches(other)) }
+        #expect(PasswordHash(text: hash.text)?.matches("correct horse") == true)
+        #expect(PasswordHash(of: "correct horse") != hash)
+        #expect(PasswordHash(of: "a\0b") == nil)
+    }
+
+    @Test("Other kinds of hashes are refused", arguments: ["", "x", "$1$abc$def", "$6$a$b", "$y$a b", "$y$a:b", "*0"])
+    func kinds(text: String) { #expect(PasswordHash(text: text) == nil) }
+
+    @Test("A hash that libcrypt cannot compute matches nothing")
+    func damaged() throws {
+        let hash = try #require(PasswordHash(text: "$y$!!"))
+        #expect(!hash.matches("*0") && !hash.matches(""))
+    }
+}
