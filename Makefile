@@ -43,12 +43,13 @@ build: deps ## build for debugging
 # No place beside the program is searched for libraries.
 build-release := swift build -c release --static-swift-stdlib --disable-local-rpath -Xcc -fstack-protector-strong
 
-# The daemon and the program that downloads are links to the command: see docs/decisions/0054.
+# The daemon and the programs for downloads and pages are links to the command: see docs/decisions/0054.
 release: deps ## build for use, with Swift's runtime linked in
 	$(build-release) --product photoinbox
 	$(build-release) --product photoinbox-decoder
 	ln -sf photoinbox $(release)/photoinboxd
 	ln -sf photoinbox $(release)/photoinbox-fetch
+	ln -sf photoinbox $(release)/photoinbox-web
 
 # Each a run of its own, in this order: see Tests/TestSupport/Phases.swift.
 phases = $(shell scripts/run-tests --phases)
@@ -112,7 +113,7 @@ config: build ## write units/photoinbox.toml anew, after a key was added or chan
 	.build/debug/photoinboxd --print-default-config > units/photoinbox.toml
 
 # Each has a manual page, photoinbox-COMMAND(1).
-COMMANDS := status top list search tail stats watch similar sheet explain show log config import fetch pause resume rescan \
+COMMANDS := status top list search tail stats watch similar sheet web explain show log config import fetch pause resume rescan \
     retry release discard undo reload setup verify adopt rebuild thumbs metrics dump import-csv export-csv export-json
 
 # Wide enough that no line of the help is broken: the page breaks them itself.
@@ -133,9 +134,9 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	        > docs/man/photoinbox-$$command.1 || exit; \
 	done
 
-run: release ## build and start in the foreground: drop photos into ./inbox, find them in ./library
-	@mkdir -p inbox library
-	@exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox --set pictures.enabled=yes
+run: release ## build and start in the foreground: drop photos into ./inbox, find them in ./library, and see the pages
+	@mkdir -p inbox library .photo-inbox
+	@$(release)/photoinbox web --state .photo-inbox & exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox --set pictures.enabled=yes
 
 deb: release ## build a Debian package in .build/deb, from the release build; what it needs beyond: dpkg-dev
 	@scripts/deps build deb
@@ -152,6 +153,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	install -d $(DESTDIR)$(sbindir)
 	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(sbindir)/photoinboxd
 	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-fetch
+	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-web
 	install -D -m 0644 units/photoinboxd.sysusers $(DESTDIR)$(sysusersdir)/photoinboxd.conf
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	install -D -m 0644 -t $(DESTDIR)$(catalogdir) units/photoinbox.catalog
@@ -180,11 +182,11 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 
 uninstall: ## remove what install put there; configuration, catalogue and photos stay
 	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-decoder \
-	    $(DESTDIR)$(libexecdir)/photoinbox-fetch
+	    $(DESTDIR)$(libexecdir)/photoinbox-{fetch,web}
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	rm -f $(DESTDIR)$(catalogdir)/photoinbox.catalog
 	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,@,-hooks@,-fetch@}.service \
-	    $(DESTDIR)$(unitdir)/photoinboxd{,-hooks,-fetch}{,@}.socket
+	    $(DESTDIR)$(unitdir)/photoinboxd{,-hooks,-fetch}{,@}.socket $(DESTDIR)$(unitdir)/photoinbox-web.{service,socket}
 	rm -f $(DESTDIR)$(userunitdir)/photoinboxd{,-hooks@,-fetch@}.service \
 	    $(DESTDIR)$(userunitdir)/photoinboxd-{hooks,fetch}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox.1 $(COMMANDS:%=$(DESTDIR)$(mandir)/man1/photoinbox-%.1)

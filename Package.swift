@@ -45,9 +45,11 @@ let faces: [Target] =
             linkerSettings: ["objdetect", "imgproc", "core"].map { .linkedLibrary("opencv_\($0)") })
     ] : []
 
-/// A target of ours.
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+/// A target of ours, which has the files of a directory `embedded` in its code.
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], embedded: String? = nil) -> Target {
+    .target(
+        name: name, dependencies: dependencies, resources: embedded.map { [.embedInCode($0)] },
+        swiftSettings: swiftSettings)
 }
 
 /// The tests of a target.
@@ -69,6 +71,7 @@ let package = Package(
         .executable(name: "photoinbox", targets: ["photoinbox"]),
         .executable(name: "photoinbox-decoder", targets: ["photoinbox-decoder"]),
         .executable(name: "photoinbox-fetch", targets: ["photoinbox-fetch"]),
+        .executable(name: "photoinbox-web", targets: ["photoinbox-web"]),
     ],
     traits: [
         .default(enabledTraits: ["Daemon"]),
@@ -227,22 +230,36 @@ let package = Package(
         module("WebServing", ["HTTPValues", "LinuxKernel", system] + http),
         .target(name: "CPasswords", cSettings: [checked]),
         module("WebAccounts", ["CPasswords", "FileValues", "LinuxKernel", "SystemMonitor", crypto, system]),
-        // Programs. A package has one for the daemon, the command and downloads, `photoinbox`; see docs/decisions/0054. The
-        // other two are for debugging and for tests.
+        module(
+            "WebPages",
+            [
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "FileValues", "Filing",
+                "HTTPValues", "LinuxKernel", "Reporting", "SystemMonitor", "WebAccounts", "WebServing", system,
+            ], embedded: "Resources"),
+        module(
+            "WebProgram",
+            [
+                "CommandContact", "CommandSupport", "FileValues", "LinuxKernel", "Renditions", "Reporting", "Settings",
+                "Systemd", "WebAccounts", "WebPages", "WebServing", system,
+            ]),
+        // Programs. A package has one for the daemon, the command, downloads and pages, `photoinbox`; see
+        // docs/decisions/0054. The executables of the other three are for debugging and for tests.
         .executableTarget(
             name: "photoinbox",
             dependencies: [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonProgram", "Decoding",
                 "Describing", "FetchService", "Fetching", "FileValues", "Filing", "Importing", "LibraryCare",
                 "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor",
-                "Top",
-                "Watching", arguments, system,
+                "Top", "Watching", "WebAccounts", "WebProgram", "WebServing", arguments, system,
             ], swiftSettings: swiftSettings, linkerSettings: [small]),
         .executableTarget(
             name: "photoinboxd", dependencies: ["DaemonProgram", arguments], swiftSettings: swiftSettings,
             linkerSettings: [small]),
         .executableTarget(
             name: "photoinbox-fetch", dependencies: ["FetchService"], swiftSettings: swiftSettings,
+            linkerSettings: [small]),
+        .executableTarget(
+            name: "photoinbox-web", dependencies: ["WebProgram"], swiftSettings: swiftSettings,
             linkerSettings: [small]),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings,
@@ -272,6 +289,13 @@ let package = Package(
         tests("CSVTests", ["CSV"]),
         tests("HTTPValuesTests", ["HTTPValues"]),
         tests("WebAccountsTests", ["WebAccounts"]),
+        tests(
+            "WebPagesTests",
+            [
+                "CommandContact", "CommandSupport", "ControlProtocol", "HTTPValues", "Reporting", "WebAccounts",
+                "WebPages",
+                "WebServing",
+            ]),
         tests("WebServingTests", ["HTTPValues", "WebServing"]),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(

@@ -24,9 +24,10 @@ package struct ControlContact {
     /// Seconds without an answer before a remark.
     private static let remarkAfter = 5
 
-    /// Sends a request and waits for the answer without a limit.
-    package func ask(_ request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
-        try Self.answer(in: try exchange(request))
+    /// Sends a request and waits for the answer, within so many seconds or without a limit.
+    package func ask(_ request: ControlRequest, within seconds: Int? = nil) throws(CommandFailure) -> ControlAnswer {
+        var line = ControlLine()
+        return try Self.answer(in: try exchange(request, within: seconds, by: &line))
     }
 
     /// Has photoinboxd carry it out in a process that ends with that, while none runs; `configuration` is the file that
@@ -104,11 +105,6 @@ package struct ControlContact {
         guard bytes.count > pattern.count else { return nil }
         return (0..<bytes.count - pattern.count).first { bytes[$0..<$0 + pattern.count].elementsEqual(pattern) }
             .map { $0 + pattern.count }
-    }
-
-    private func exchange(_ request: ControlRequest) throws(CommandFailure) -> [UInt8] {
-        var line = ControlLine()
-        return try exchange(request, within: nil, by: &line)
     }
 
     private func exchange(

@@ -41,6 +41,11 @@ package struct PlaceOptions: ParsableArguments {
     package var runtime: RawArgument?
 
     package init() {}
+
+    /// Those of a program without such options.
+    package init(config: RawArgument?, state: RawArgument? = nil) {
+        (self.config, self.state, runtime) = (config, state, nil)
+    }
 }
 
 package struct OutputOptions: ParsableArguments {

@@ -11,6 +11,7 @@ import LinuxKernel
 import Reporting
 import Settings
 import Top
+import WebProgram
 
 /// The command line for people and scripts: shows what photoinboxd does, and explains it. See photoinbox(1).
 ///
@@ -30,7 +31,7 @@ struct PhotoInbox: ParsableCommand {
             "View",
             [
                 StatusCommand.self, TopCommand.self, ListCommand.self, SearchCommand.self, TailCommand.self,
-                StatsCommand.self, WatchCommand.self, SimilarCommand.self, SheetCommand.self,
+                StatsCommand.self, WatchCommand.self, SimilarCommand.self, SheetCommand.self, WebCommand.self,
             ]
         ), ("Investigate", [ExplainCommand.self, ShowCommand.self, LogCommand.self, ConfigCommand.self]),
         (
@@ -51,11 +52,12 @@ struct PhotoInbox: ParsableCommand {
 
     static let version = "photoinbox \(productVersion)"
 
-    /// The daemon and the program that downloads are installed as links to this one; see docs/decisions/0054.
+    /// The daemon and the programs for downloads and pages are installed as links to this one; see docs/decisions/0054.
     static func main() {
         switch BytePath(CommandLine.arguments.first ?? "").name {
         case "photoinboxd": PhotoInboxDaemon.main()
         case "photoinbox-fetch": FetchProgram.main()
+        case "photoinbox-web": WebProgram.main()
         default: runCommand()
         }
     }

@@ -58,8 +58,11 @@ final class House: Sendable {
     }
 
     /// Starts the daemon with exactly these arguments, without waiting.
-    func launch(_ arguments: [String]) throws -> RunningProgram {
-        let daemon = try RunningProgram(command + [BuiltPrograms.path("photoinboxd")] + arguments)
+    func launch(_ arguments: [String]) throws -> RunningProgram { try launch(program: "photoinboxd", arguments) }
+
+    /// The same of another program, which is killed with the house.
+    func launch(program name: String, _ arguments: [String]) throws -> RunningProgram {
+        let daemon = try RunningProgram(command + [BuiltPrograms.path(name)] + arguments)
         launched.withLock { $0.append(daemon) }
         return daemon
     }

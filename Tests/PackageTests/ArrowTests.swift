@@ -13,12 +13,14 @@ struct ArrowTests {
     /// The modules of each feature.
     static let features: [Set<String>] = [
         ["CSV", "Describing"], ["Cards", "Importing"], ["DecoderService", "Decoding", "Renditions", "Thumbnails"],
-        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"], ["WebAccounts"],
+        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"], ["WebAccounts", "WebPages"],
     ]
     static let daemon: Set<String> = ["DaemonHost", "DaemonProgram", "photoinboxd"]
     /// What the daemon alone is made of.
     static let ofDaemon = daemon.union(["Cards", "DaemonSupport", "Hooks", "Ingest", "Links", "Thumbnails"])
-    static let programs: Set<String> = ["manual", "photoinbox", "photoinbox-decoder", "photoinbox-fetch"]
+    static let programs: Set<String> = [
+        "WebProgram", "manual", "photoinbox", "photoinbox-decoder", "photoinbox-fetch", "photoinbox-web",
+    ]
     /// The modules of this package that each module's sources import.
     private let imports: [String: Set<String>]
     private let manifest: [String: Set<String>]

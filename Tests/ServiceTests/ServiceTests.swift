@@ -216,6 +216,29 @@ extension WithSystemd {
         }
 
         @Test(
+            "Pages are served by a unit without a network and without inboxes, while somebody is there",
+            .enabled(
+                if: access("/usr/bin/curl", X_OK) == 0 && access("/usr/bin/python3", X_OK) == 0
+                    && access("/usr/bin/cc", X_OK) == 0, "skipped: curl, Python or a C compiler is not installed"),
+            .timeLimit(.minutes(60)))
+        func pages() async throws {
+            expectPassed(
+                [
+                    "a photo is filed", "the socket is there for the proxy", "nothing runs before somebody comes",
+                    "who comes gets the page", "and nothing else", "by a user of its own", "ana sets her password",
+                    "once", "and signs in with it", "she sees what was set aside", "and the state",
+                    "she pauses an inbox", "in her own name", "which the journal has",
+                    "what was set aside is discarded", "and is not there any more",
+                    "without a person its user may only look", "a proxy that is not trusted names nobody",
+                    "whom a trusted one names is signed in",
+                    "if the name exists", "and whom others name is not", "there is a server",
+                    "of what its group may do the unit leaves reading, and its own state", "the program answers",
+                    "and sees no inbox", "it ends when nobody has been there for a minute",
+                    "as if nothing had happened", "and whoever comes then is served",
+                ], in: try await box.run(script: "service-web.sh"))
+        }
+
+        @Test(
             "An invalid configuration ends it with status 78, once, and a wrong option with 64",
             .timeLimit(.minutes(60)))
         func refuses() async throws {

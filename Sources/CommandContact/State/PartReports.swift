@@ -161,3 +161,12 @@ extension DaemonState {
         return "nothing waiting, last \(printable(last.inbox))/\(printable(last.file)): \(outcome)\(when)"
     }
 }
+
+extension DaemonState.InHand: JSONRepresentable {
+    package var json: JSONValue {
+        .object([
+            JSONField("stage", stage), JSONField("what", what), JSONField("since", since),
+            JSONField("first_seen", firstSeen), JSONField("until", until), JSONField("attempts", attempts),
+        ])
+    }
+}

@@ -1,7 +1,7 @@
 package import Catalogue
 import CommandContact
 import CommandSupport
-package import ControlProtocol
+import ControlProtocol
 import FileValues
 import PhotoModel
 package import Reporting
@@ -52,15 +52,6 @@ extension Explanation: JSONRepresentable {
         case .sidecar(let kind): "sidecar \(kind.rawValue)"
         case .take: nil
         }
-    }
-}
-
-extension DaemonState.InHand: JSONRepresentable {
-    package var json: JSONValue {
-        .object([
-            JSONField("stage", stage), JSONField("what", what), JSONField("since", since),
-            JSONField("first_seen", firstSeen), JSONField("until", until), JSONField("attempts", attempts),
-        ])
     }
 }
 

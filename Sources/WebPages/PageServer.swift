@@ -1,0 +1,197 @@
+package import CommandContact
+import CommandSupport
+import ControlProtocol
+import FileValues
+import HTTPValues
+package import LinuxKernel
+import Reporting
+package import WebAccounts
+package import WebServing
+
+/// Answers requests for the pages: who may ask for what, and what each address gives.
+package struct PageServer: Sendable {
+    /// Opens the small picture of the photo with this hash.
+    package typealias Thumbnails = @Sendable ([UInt8]) throws(SystemCallError) -> OwnedDescriptor
+
+    package struct Options: Sendable {
+        /// The user of a proxy that verifies people and names them in `Remote-User`, on a local socket.
+        package var proxy: UInt32?
+        /// The person who is the user of this process: requests are this user's own.
+        package var owner: String?
+        /// Writes a line for the administrator.
+        package var log: @Sendable (String) -> Void = { _ in }
+
+        package init() {}
+    }
+
+    let accounts: Accounts
+    let options: Options
+    private let records: Records
+    private let actions: DaemonClient
+    private let looks: DaemonClient
+    private let live: LiveHub
+
+    package static let sessionCookie = "photoinbox"
+
+    package init(
+        _ places: Places, accounts: Accounts, options: Options, thumbnails: @escaping Thumbnails
+    ) {
+        self.accounts = accounts
+        self.options = options
+        records = Records(places, thumbnails: thumbnails)
+        actions = DaemonClient(runtime: places.runtime, purpose: "actions")
+        let looks = DaemonClient(runtime: places.runtime, purpose: "state")
+        self.looks = looks
+        live = LiveHub { await looks.liveEvent() }
+    }
+
+    package func answer(to request: WebRequest) async -> WebResponse {
+        guard let route = Route(request.head.target) else { return .notFound }
+        guard route.methods.contains(request.head.method) else {
+            let allowed = route.methods.map(\.rawValue).joined(separator: ", ")
+            return .failure(
+                .methodNotAllowed, "this address is not for \(request.head.method.rawValue)",
+                fields: [("Allow", allowed)])
+        }
+        if !request.head.method.isSafe, let refusal = Self.forgery(request.head) { return refusal }
+        guard let least = route.role else { return await answer(route, request, nil) }
+        guard let person = await person(of: request) else { return .failure(.unauthorized, "sign in first") }
+        guard person.role == .operator || least == .viewer else {
+            return .failure(.forbidden, "\(person.name) may only look", action: "An operator can do it.")
+        }
+        return await answer(route, request, person)
+    }
+
+    private func answer(_ route: Route, _ request: WebRequest, _ person: Person?) async -> WebResponse {
+        switch route {
+        case .page:
+            return WebResponse(.html, .bytes(PageAssets.page), caching: .asking)
+        case .asset(let name):
+            guard let asset = PageAssets.asset(named: name) else { return .notFound }
+            return WebResponse(asset.type, .bytes(asset.bytes), caching: .forever)
+        case .person: return .json(Self.json(person))
+        case .session:
+            return request.head.method == .delete ? await signOut(request) : await signIn(request)
+        case .link: return await useLink(request)
+        case .live:
+            // nginx would keep events until its buffer is full.
+            let fields = [(name: "X-Accel-Buffering", value: "no")]
+            if request.head.method == .head { return WebResponse(.events, .bytes([]), fields: fields) }
+            return WebResponse(.events, .stream(length: nil, await live.events()), fields: fields)
+        case .decisions: return await decisions()
+        case .thumbnail(let hash):
+            guard let content = await records.thumbnail(of: hash) else { return .notFound }
+            return await self.content(content, .jpeg, request.head, caching: .asking)
+        case .setAside(let operation): return await setAside(operation, request.head)
+        case .action: return await act(request, for: person?.name ?? "")
+        }
+    }
+
+    static func json(_ person: Person?) -> JSONValue {
+        .object([JSONField("name", person?.name), JSONField("role", person?.role.rawValue)])
+    }
+
+    // MARK: - Who asks
+
+    private func person(of request: WebRequest) async -> Person? {
+        if case .local(let user) = request.peer, user == options.proxy, let name = request.head.fields["remote-user"] {
+            return await accounts.person(named: name)
+        }
+        return await accounts.person(ofSession: Self.sessions(of: request))
+    }
+
+    static func sessions(of request: WebRequest) -> [Secret] {
+        Cookies.values(of: sessionCookie, in: request.head.fields).compactMap { Secret($0) }
+    }
+
+    /// A request that changes something comes from a script of the page: no form, and no script of another site, can send this
+    /// field without being asked first, and nothing here answers that question.
+    private static func forgery(_ head: RequestHead) -> WebResponse? {
+        let sites = head.fields.values(of: "sec-fetch-site")
+        guard head.fields["x-photo-inbox"] == "1", sites.allSatisfy({ ["same-origin", "none"].contains($0) }) else {
+            return .failure(.forbidden, "this request does not come from the page")
+        }
+        let type = head.fields["content-type"]?.split(separator: ";").first?.lowercased()
+        guard head.body == .none || type == MediaType.json.rawValue else {
+            return .failure(.unsupportedMediaType, "the body is not JSON")
+        }
+        return nil
+    }
+
+    // MARK: - What is shown
+
+    private func decisions() async -> WebResponse {
+        do throws(CommandFailure) {
+            let setAside = try await records.setAside()
+            // Without the daemon, what was set aside is there all the same.
+            let arrivals = (try? await looks.state())?.inHand.filter { $0.stage == "deferred" } ?? []
+            return .json(
+                .object([
+                    JSONField("deferred", arrivals.map(LiveView.arrival)), JSONField("set_aside", setAside),
+                ]))
+        } catch { return .failure(error) }
+    }
+
+    private func setAside(_ operation: Int64, _ head: RequestHead) async -> WebResponse {
+        do throws(CommandFailure) {
+            guard let content = try await records.file(setAsideBy: operation) else { return .notFound }
+            let type = MediaType.ofPhoto(named: content.name.escaped)
+            return await self.content(
+                content, type, head, caching: .asking, isDownload: !type.isPicture || head.target["download"] != nil)
+        } catch { return .failure(error) }
+    }
+
+    /// A content, or the part of it that was asked for.
+    private func content(
+        _ content: OpenContent, _ type: MediaType, _ head: RequestHead, caching: WebResponse.Caching,
+        isDownload: Bool = false
+    ) async -> WebResponse {
+        var fields = [(name: "ETag", value: content.tag.description), (name: "Accept-Ranges", value: "bytes")]
+        switch Precondition(head, content.tag) {
+        case .failed: return .failure(.preconditionFailed, "it has changed")
+        case .notModified: return WebResponse(type, .bytes([]), .notModified, caching: caching, fields: fields)
+        case .proceed: break
+        }
+        if isDownload {
+            fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(percentEncoded(content.name.bytes))"))
+        }
+        let (range, status): (Range<UInt64>, HTTPStatus)
+        switch head.range(of: content.size, content.tag) {
+        case .unsatisfiable:
+            return .failure(
+                .rangeNotSatisfiable, "it has \(content.size) bytes",
+                fields: [("Content-Range", "bytes */\(content.size)")])
+        case .whole: (range, status) = (0..<content.size, .ok)
+        case .part(let part):
+            (range, status) = (part, .partialContent)
+            let last = part.upperBound - 1
+            fields.append(("Content-Range", "bytes \(part.lowerBound)-\(last)/\(content.size)"))
+        }
+        let body = WebResponse.Body.stream(length: UInt64(range.count), await content.stream(range))
+        return WebResponse(type, body, status, caching: caching, fields: fields)
+    }
+
+    // MARK: - What is done
+
+    private func act(_ request: WebRequest, for name: String) async -> WebResponse {
+        let asked: ControlRequest
+        do throws(RequestMistake) { asked = try ControlRequest(json: request.body) } catch {
+            return .failure(.badRequest, error.message)
+        }
+        guard asked.command.isForPages else {
+            return .failure(.forbidden, "the pages cannot request \(asked.command.verb)")
+        }
+        let request = ControlRequest(
+            id: asked.id, asked.command, isDryRun: asked.isDryRun, person: name == options.owner ? nil : name)
+        do throws(CommandFailure) {
+            let answer = try await actions.answer(to: request)
+            return WebResponse(.json, .bytes(answer.json()), CommandFailure(answer) == nil ? .ok : .conflict)
+        } catch { return .failure(error) }
+    }
+}
+
+extension WebResponse {
+    static func failure(_ failure: CommandFailure) -> WebResponse {
+        .failure(failure.status == .permission ? .forbidden : .unavailable, failure.message, action: failure.action)
+    }
+}

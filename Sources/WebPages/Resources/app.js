@@ -1,0 +1,116 @@
+// The pages: who is signed in, which page is shown, and what changes on it.
+import { decisions } from "./decisions.js";
+import { announce, h, show } from "./dom.js";
+import { now, unknown } from "./now.js";
+import { get, remove, watch } from "./server.js";
+import { signIn, useLink } from "./sign-in.js";
+import { countAges } from "./text.js";
+
+const main = document.getElementById("main");
+const pages = [["now", "Now"], ["decisions", "Needs you"]];
+
+let person = null;
+let state = null;
+let failure = null;
+let read = null;
+
+function page() {
+  const name = location.hash.slice(1);
+  return pages.some(([known]) => known === name) ? name : "now";
+}
+
+function render() {
+  if (!person) return;
+  show(document.getElementById("pages"), pages.map(([name, title]) => {
+    const waiting = name === "decisions" && read ? read.set_aside.length : 0;
+    return h("a", { href: `#${name}`, "aria-current": name === page() ? "page" : null, "data-key": name }, title,
+      waiting > 0 && [" ", h("span", { class: "badge" }, String(waiting))]);
+  }));
+  const title = pages.find(([name]) => name === page())[1];
+  document.title = `${title} · photo-inbox`;
+  if (page() === "decisions") show(main, read ? decisions(read, person, refresh) : h("p", null, "…"));
+  else if (failure) show(main, unknown(failure));
+  else if (state) show(main, now(state, person));
+  else show(main, h("h1", null, "…"));
+}
+
+let asked = 0;
+let seen = "";
+
+/** Reads again what needs a person; asked twice at once, once more afterwards. */
+async function refresh() {
+  asked += 1;
+  if (asked > 1) return;
+  try {
+    read = await get("decisions");
+    render();
+  } catch (error) {
+    if (error.status === 401) return ended();
+    if (page() === "decisions") announce(error.message);
+  } finally {
+    const again = asked > 1;
+    asked = 0;
+    if (again) setTimeout(refresh, 1000);
+  }
+}
+
+function changed(new_state) {
+  [state, failure] = [new_state, null];
+  render();
+  const deferred = state.inboxes.map((inbox) => inbox.counts.deferred);
+  const mark = JSON.stringify([state.outcomes[0]?.operation, deferred]);
+  if (mark !== seen) {
+    seen = mark;
+    refresh();
+  }
+}
+
+function ended() {
+  if (!person) return;
+  location.reload();
+}
+
+async function start() {
+  const link = /^#link=([0-9a-f]{64})$/.exec(location.hash)?.[1];
+  let remark = null;
+  if (link) {
+    // A link that was used does not stay in the history.
+    history.replaceState(null, "", location.pathname);
+    try {
+      person = await useLink(main, link);
+    } catch (error) {
+      remark = [error.message, error.action].filter(Boolean).join(". ");
+    }
+  }
+  if (!person) {
+    try {
+      person = await get("person");
+    } catch {
+      document.title = "Sign in · photo-inbox";
+      person = await signIn(main, remark);
+    }
+  }
+  main.replaceChildren();
+  const corner = document.getElementById("person");
+  corner.replaceChildren(h("span", null, person.name), h("button", { type: "button", onclick: signOut }, "Sign out"));
+  for (const id of ["person", "pages"]) document.getElementById(id).hidden = false;
+  addEventListener("hashchange", () => {
+    render();
+    if (page() === "decisions") refresh();
+    main.focus();
+    scrollTo(0, 0);
+  });
+  setInterval(countAges, 1000);
+  document.addEventListener("redraw", render);
+  render();
+  refresh();
+  watch(changed, (new_failure) => { failure = new_failure; render(); }, ended);
+}
+
+async function signOut() {
+  await remove("session").catch(() => null);
+  location.reload();
+}
+
+document.getElementById("skip").onclick = () => main.focus();
+start();

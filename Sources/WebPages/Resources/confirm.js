@@ -1,0 +1,69 @@
+// What would be done is shown first, and done only then.
+import { announce, h } from "./dom.js";
+import { act } from "./server.js";
+
+/**
+ * Shows what `request` would do, and does it if that is wanted. `verb` is the button's word.
+ * True if it was done.
+ */
+export async function confirm(request, title, verb, isDangerous) {
+  let foreseen;
+  try {
+    foreseen = await act(request, true);
+  } catch (error) {
+    await tell(title, error);
+    return false;
+  }
+  const content = [
+    h("p", null, sentence(foreseen.message)),
+    ...(foreseen.items ?? []).filter((item) => item.from || item.to).map((item) =>
+      h("dl", null, h("dt", null, "From"), h("dd", null, item.from), h("dt", null, "To"), h("dd", null, item.to))),
+    foreseen.action && h("p", { class: "faint" }, foreseen.action),
+  ];
+  if (!(await ask(title, content, verb, isDangerous))) return false;
+  try {
+    const done = await act(request, false);
+    announce(sentence(done.message));
+    return true;
+  } catch (error) {
+    await tell(title, error);
+    return false;
+  }
+}
+
+/** Does it at once, since it changes no file. */
+export async function perform(request, title) {
+  try {
+    announce(sentence((await act(request, false)).message));
+    return true;
+  } catch (error) {
+    await tell(title, error);
+    return false;
+  }
+}
+
+function tell(title, error) {
+  const content = [h("p", { class: "alert", role: "alert" }, sentence(error.message)), error.action && h("p", null, error.action)];
+  return ask(title, content, null);
+}
+
+function ask(title, content, verb, isDangerous) {
+  return new Promise((done) => {
+    const dialog = h("dialog", { "aria-labelledby": "dialog-title" },
+      h("h2", { id: "dialog-title" }, title), ...content,
+      h("div", { class: "buttons" },
+        h("button", { type: "button", onclick: () => dialog.close() }, verb ? "Cancel" : "Close"),
+        verb && h("button", { type: "button", class: isDangerous ? "primary danger" : "primary", onclick: () => dialog.close("yes") }, verb)));
+    dialog.onclose = () => {
+      dialog.remove();
+      done(dialog.returnValue === "yes");
+    };
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+function sentence(text) {
+  const end = /[.!?]$/.test(text) ? "" : ".";
+  return text.charAt(0).toUpperCase() + text.slice(1) + end;
+}

@@ -1,0 +1,44 @@
+// Numbers and times for people, in the browser's zone.
+import { h } from "./dom.js";
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const number = new Intl.NumberFormat();
+
+export function count(value, one, many) {
+  return `${number.format(value)} ${value === 1 ? one : many}`;
+}
+
+/** `8 s`, `14 min`, `3 h`, `12 days`: rounded down, as the command line has it. */
+function age(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 120) return `${whole} s`;
+  if (whole < 7200) return `${Math.floor(whole / 60)} min`;
+  if (whole < 172800) return `${Math.floor(whole / 3600)} h`;
+  return `${number.format(Math.floor(whole / 86400))} days`;
+}
+
+/** A moment: the time of day if it is today's, else with the day. */
+export function moment(at) {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return h("time", { datetime: at, title: whole.format(date) }, (isToday ? clock : day).format(date));
+}
+
+/** How long ago, which goes on counting. */
+export function since(at) {
+  return h("time", { datetime: at, title: whole.format(new Date(at)), "data-counts": true }, ageOf(at));
+}
+
+function ageOf(at) {
+  return age((Date.now() - Date.parse(at)) / 1000);
+}
+
+/** Counts all ages of the page on. */
+export function countAges() {
+  for (const time of document.querySelectorAll("time[data-counts]")) {
+    const text = ageOf(time.dateTime);
+    if (time.textContent !== text) time.textContent = text;
+  }
+}

@@ -1,0 +1,50 @@
+import HTTPValues
+import Reporting
+import WebServing
+
+extension WebResponse {
+    /// Of the page: only its own scripts and styles, no other host, no frame, and no text that becomes code.
+    private static let pagePolicy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self'; "
+        + "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
+        + "require-trusted-types-for 'script'"
+    /// Of everything else, which is no page even if it is opened as one.
+    private static let contentPolicy = "sandbox; default-src 'none'; frame-ancestors 'none'"
+
+    enum Caching: String {
+        case never = "no-store"
+        /// The address changes with the content.
+        case forever = "private, max-age=31536000, immutable"
+        /// Asks each time, and gets it only if it has changed.
+        case asking = "private, no-cache"
+    }
+
+    init(
+        _ type: MediaType, _ body: Body, _ status: HTTPStatus = .ok, caching: Caching = .never,
+        fields: [(name: String, value: String)] = []
+    ) {
+        self.init(
+            status,
+            [
+                ("Content-Type", type.rawValue), ("Cache-Control", caching.rawValue),
+                ("Content-Security-Policy", type == .html ? Self.pagePolicy : Self.contentPolicy),
+                ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+                ("Cross-Origin-Resource-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+            ] + fields, body: body)
+    }
+
+    static func json(
+        _ value: JSONValue, _ status: HTTPStatus = .ok, fields: [(name: String, value: String)] = []
+    ) -> WebResponse {
+        WebResponse(.json, .bytes(Array(value.compact.utf8)), status, fields: fields)
+    }
+
+    /// What failed, and what to do.
+    static func failure(
+        _ status: HTTPStatus, _ message: String, action: String? = nil, fields: [(name: String, value: String)] = []
+    ) -> WebResponse {
+        json(.object([JSONField("message", message), JSONField("action", action)]), status, fields: fields)
+    }
+
+    static var notFound: WebResponse { failure(.notFound, "there is nothing at this address") }
+}

@@ -1,0 +1,3 @@
+import WebProgram
+
+WebProgram.main()

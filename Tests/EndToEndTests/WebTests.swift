@@ -1,0 +1,239 @@
+import ControlProtocol
+import Foundation
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+/// A browser, and what drives it.
+private enum Browser {
+    /// Where playwright and axe are: scripts/deps web-test.
+    static let python =
+        String(#filePath.dropLast("Tests/EndToEndTests/WebTests.swift".count)) + ".build/tools/web/bin/python"
+    static let script = String(#filePath.dropLast("WebTests.swift".count)) + "Scripts/pages.py"
+    static let isThere = access(python, X_OK) == 0 && access("/usr/bin/chromium-headless-shell", X_OK) == 0
+    static let isMissing: Comment =
+        "skipped: chromium-headless-shell or playwright is not installed; scripts/deps web-test installs them"
+}
+
+extension EndToEnd {
+    @Suite("Pages", .timeLimit(.minutes(20)))
+    struct Web {
+        static let twoInboxes =
+            House.oneCard + """
+
+                [inbox.phones]
+                path = "@phones"
+                patience = "1h"
+                [pictures]
+                enabled = "yes"
+                """
+
+        @Test(
+            "In a browser: signing in, Now, Needs you, without an error, a violation, or another host",
+            .enabled(if: Browser.isThere, Browser.isMissing))
+        func browser() async throws {
+            let house = try House()
+            try makeDirectory(house.path("phones"))
+            try makeDirectory(house.path("shots"))
+            let daemon = try await house.start(configuration: Self.twoInboxes)
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            try house.drop(Data("<html>".utf8), as: "scan_12.jpg")
+            try house.drop(Data("<html>".utf8), as: "<img src=x onerror=alert(1)>.jpg", into: house.path("phones"))
+            try await daemon.lines(holding: ["filed card/a.jpg", "quarantined", "deferred"])
+            let pages = try house.pages()
+            let address = try await pages.address()
+            let run = try RunningProgram([
+                Browser.python, Browser.script, address, house.path("shots"), "\(Int(waitLimit / 10))",
+            ])
+            let ending = try await run.ending()
+            #expect(ending == .status(0), "\(run.lines.suffix(30).joined(separator: "\n"))")
+            #expect(Tree.files(below: house.path("shots")).count == 25)
+            pages.program.signal(SIGINT)
+            _ = try await pages.program.ending()
+            let left = try await house.ask("list", "--outcome", "quarantined")
+            #expect(left.status == 4)
+            try await daemon.stop()
+        }
+
+        @Test("Who is not signed in gets the page and nothing else; a viewer acts on nothing")
+        func roles() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let pages = try house.pages()
+            let owner = try await pages.client()
+            let nobody = Client(base: owner.base)
+            for path in ["person", "live", "decisions", "aside/1", "t/" + String(repeating: "00", count: 32)] {
+                #expect(try await nobody.ask("GET", path).status == 401, "\(path)")
+            }
+            for path in ["x", "index.html", "api/state", "s/0/app.js", "session/x"] {
+                #expect(try await nobody.ask("GET", path).status == 404, "\(path)")
+                #expect(try await nobody.ask("POST", path, "{}").status == 404, "\(path)")
+            }
+            #expect(try await nobody.ask("GET", "").status == 200)
+            #expect(try await nobody.ask("POST", "", "{}").status == 405)
+            #expect(try await nobody.ask("POST", "action", "{}").status == 401)
+            try await owner.signIn(with: pages.link())
+
+            let people = try await house.ask("web", "user", "add", "vera", "--role", "viewer")
+            let viewer = Client(base: owner.base)
+            let link = try #require(people.text.firstMatch(of: #/#link=([0-9a-f]{64})/#)).1
+            let meaning = try await viewer.ask("POST", "link", "{\"link\":\"\(link)\"}")
+            #expect(meaning.text == "{\"password_for\":\"vera\"}")
+            let set = "{\"link\":\"\(link)\",\"password\":\"a long password\"}"
+            #expect(try await viewer.ask("POST", "link", set).status == 200)
+            #expect(try await viewer.ask("POST", "link", set).status == 403)
+            #expect(try await viewer.ask("GET", "decisions").status == 200)
+            let pause = "{\"version\":1,\"do\":\"pause\",\"inbox\":\"card\"}"
+            #expect(try await viewer.ask("POST", "action", pause).status == 403)
+            #expect(try await house.state(of: daemon).inboxes.first?.paused == nil)
+            #expect(try await owner.ask("POST", "action", pause).status == 200)
+            #expect(try await house.state(of: daemon).inboxes.first?.paused != nil)
+
+            _ = try await house.ask("web", "user", "remove", "vera")
+            #expect(try await viewer.ask("GET", "decisions").status == 401)
+            #expect(try await owner.ask("DELETE", "session").status == 204)
+            #expect(try await owner.ask("GET", "decisions").status == 401)
+            try await daemon.stop()
+        }
+
+        @Test("A request that does not come from the page is refused, and so is one that the pages cannot make")
+        func forged() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let pages = try house.pages()
+            let owner = try await pages.client()
+            try await owner.signIn(with: pages.link())
+            let pause = "{\"version\":1,\"do\":\"pause\",\"inbox\":\"card\"}"
+            for fields in [
+                ["X-Photo-Inbox": ""], ["X-Photo-Inbox": "0"], ["Sec-Fetch-Site": "cross-site"],
+                ["Sec-Fetch-Site": "same-site"], ["Content-Type": "text/plain"],
+                ["Content-Type": "application/x-www-form-urlencoded"],
+            ] {
+                let status = try await owner.ask("POST", "action", pause, fields: fields).status
+                #expect(status == 403 || status == 415, "\(fields)")
+            }
+            #expect(
+                try await owner.ask("POST", "action", pause, fields: ["Sec-Fetch-Site": "same-origin"]).status == 200)
+            for request in ["reload", "hello", "state", "metrics"] {
+                #expect(try await owner.ask("POST", "action", "{\"version\":1,\"do\":\"\(request)\"}").status == 403)
+            }
+            for request in ["", "[]", "{\"version\":1,\"do\":\"format\"}", "{\"version\":1,\"do\":\"undo\"}"] {
+                #expect(try await owner.ask("POST", "action", request).status == 400, "\(request)")
+            }
+            let missing = try await owner.ask("POST", "action", "{\"version\":1,\"do\":\"undo\",\"operation\":99}")
+            #expect(missing.status == 409 && missing.text.contains("there is no operation 99"))
+            try await daemon.stop()
+            let down = try await owner.ask("POST", "action", pause)
+            #expect(down.status == 503 && down.text.contains("photoinboxd is not running"))
+        }
+
+        @Test("A file that was set aside is sent as a picture or as bytes, whole or in part, and never as a page")
+        func contents() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let page = Data("<html><script>alert(1)</script>".utf8)
+            try house.drop(page, as: "a.jpg")
+            try await daemon.line(holding: "quarantined")
+            let pages = try house.pages()
+            let owner = try await pages.client()
+            try await owner.signIn(with: pages.link())
+            let list = try await owner.ask("GET", "decisions").text
+            let operation = try #require(list.firstMatch(of: #/"operation":(\d+)/#)).1
+            let whole = try await owner.ask("GET", "aside/\(operation)")
+            #expect(Data(whole.text.utf8) == page)
+            #expect(whole.fields["content-type"] == "image/jpeg" && whole.fields["x-content-type-options"] == "nosniff")
+            #expect(whole.fields["content-security-policy"]?.hasPrefix("sandbox") == true)
+            let part = try await owner.ask("GET", "aside/\(operation)", fields: ["Range": "bytes=6-13"])
+            #expect(part.status == 206 && part.text == "<script>")
+            #expect(part.fields["content-range"] == "bytes 6-13/\(page.count)")
+            #expect(try await owner.ask("GET", "aside/\(operation)", fields: ["Range": "bytes=99-"]).status == 416)
+            let tag = try #require(whole.fields["etag"])
+            #expect(try await owner.ask("GET", "aside/\(operation)", fields: ["If-None-Match": tag]).status == 304)
+            let download = try await owner.ask("GET", "aside/\(operation)?download=1")
+            #expect(download.fields["content-disposition"] == "attachment; filename*=UTF-8''a.jpg")
+            #expect(try await owner.ask("GET", "aside/999").status == 404)
+            try await daemon.stop()
+        }
+    }
+}
+
+/// `photoinbox web` of a house.
+struct Pages {
+    let program: RunningProgram
+
+    /// What it printed: with the link.
+    func address() async throws -> String {
+        if let known = known { return known }
+        try await program.line(holding: "Ctrl-C")
+        return try #require(known)
+    }
+
+    private var known: String? {
+        program.lines.compactMap { $0.firstMatch(of: #/http:\S+/#) }.first.map { String($0.output) }
+    }
+
+    func link() async throws -> String { String(try await address().suffix(64)) }
+
+    func client() async throws -> Client {
+        Client(base: String(try await address().prefix { $0 != "#" }))
+    }
+}
+
+extension House {
+    func pages() throws -> Pages {
+        Pages(
+            program: try launch(
+                program: "photoinbox", ["web", "--port", "0", "--config", path("photoinbox.toml")]))
+    }
+}
+
+/// A browser without a window: curl, with cookies.
+final class Client: Sendable {
+    struct Answer {
+        let status: Int
+        let fields: [String: String]
+        let text: String
+    }
+
+    let base: String
+    private let cookie = Locked<String?>(nil)
+
+    init(base: String) { self.base = base }
+
+    /// Sends a request with the fields of the page, replaced by `fields`.
+    func ask(
+        _ method: String, _ path: String, _ body: String? = nil, fields: [String: String] = [:]
+    ) async throws -> Answer {
+        var all = ["X-Photo-Inbox": "1"]
+        if body != nil { all["Content-Type"] = "application/json" }
+        if let cookie = cookie.withLock({ $0 }) { all["Cookie"] = cookie }
+        all.merge(fields) { $1 }
+        var arguments = ["/usr/bin/curl", "-si", "--max-time", "60", "--path-as-is", "-X", method]
+        // An empty field would not be sent.
+        for (name, value) in all { arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"] }
+        if let body { arguments += ["--data-binary", body] }
+        let program = try RunningProgram(arguments + [base + path])
+        _ = try await program.ending()
+        return answer(in: program.lines)
+    }
+
+    private func answer(in lines: [String]) -> Answer {
+        let head = lines.prefix { $0 != "\r" }
+        var fields: [String: String] = [:]
+        for line in head.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2 {
+                fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespacesAndNewlines)
+            }
+        }
+        if let set = fields["set-cookie"]?.prefix(while: { $0 != ";" }) { cookie.withLock { $0 = String(set) } }
+        let status = head.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return Answer(status: status, fields: fields, text: lines.dropFirst(head.count + 1).joined(separator: "\n"))
+    }
+
+    func signIn(with link: String) async throws {
+        let answer = try await ask("POST", "link", "{\"link\":\"\(link)\"}")
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+}

@@ -1,0 +1,145 @@
+import CommandContact
+import CommandSupport
+import FileValues
+import HTTPValues
+import LinuxKernel
+import SystemPackage
+import TestSupport
+import Testing
+import WebAccounts
+import WebServing
+
+@testable import WebPages
+
+@Suite("Who may ask for what")
+struct PageServerTests {
+    /// A server without a daemon, of which ana is an operator and vera a viewer.
+    final class World: Sendable {
+        let scratch: ScratchDirectory
+        let accounts: Accounts
+        private let links: [String: Secret]
+
+        init() throws {
+            scratch = try ScratchDirectory()
+            links = ["ana": Secret(), "vera": Secret()]
+            var people = People()
+            for (name, link) in links {
+                let invitation = Person.Invitation(link: link.hash, end: Int64.max)
+                people.put(Person(name: name, role: name == "ana" ? .operator : .viewer, invitation: invitation))
+            }
+            let directory = try openDirectory(scratch.bytePath)
+            try directory.replaceDurably("web.users", by: Array(people.text.utf8), mode: 0o600)
+            accounts = Accounts(peopleFile: BytePath(scratch.appending("web.users")), state: scratch.bytePath)
+        }
+
+        func server(proxy: UInt32? = nil) throws -> PageServer {
+            let places = PlaceOptions(config: nil, state: RawArgument(path: scratch.bytePath))
+            var options = PageServer.Options()
+            options.proxy = proxy
+            return PageServer(try Places(places, remarks: false), accounts: accounts, options: options) {
+                _ throws(SystemCallError) in
+                throw SystemCallError("open", .noSuchFileOrDirectory)
+            }
+        }
+
+        func session(of name: String) async throws -> Secret {
+            try await accounts.setPassword("a long password", by: try #require(links[name]))
+        }
+    }
+
+    private func request(
+        _ method: String, _ path: String, peer: WebPeer = .network, session: Secret? = nil,
+        _ fields: [(name: String, value: String)] = [], body: String = ""
+    ) throws -> WebRequest {
+        var all = [(name: "Host", value: "x")] + fields
+        if let session { all.append((name: "Cookie", value: "photoinbox=\(session.text)")) }
+        if !body.isEmpty { all.append((name: "Content-Length", value: "\(body.utf8.count)")) }
+        return WebRequest(
+            head: try RequestHead(method: method, target: path, version: .http11, fields: all),
+            body: Array(body.utf8), peer: peer)
+    }
+
+    static let own = [(name: "X-Photo-Inbox", value: "1"), (name: "Content-Type", value: "application/json")]
+
+    @Test("A proxy's header counts for a trusted proxy's user on a local socket, once, and for names that exist")
+    func remoteUser() async throws {
+        let world = try World()
+        let server = try world.server(proxy: 33)
+        func status(_ peer: WebPeer, _ names: String..., server: PageServer) async throws -> HTTPStatus {
+            let fields = names.map { (name: "Remote-User", value: $0) }
+            return await server.answer(to: try request("GET", "/person", peer: peer, fields)).status
+        }
+        #expect(try await status(.local(user: 33), "ana", server: server) == .ok)
+        for names in [["eve"], [""], ["ana", "ana"], ["ana", "vera"], ["Ana"], []] {
+            let fields = names.map { (name: "Remote-User", value: $0) }
+            let answer = await server.answer(to: try request("GET", "/person", peer: .local(user: 33), fields))
+            #expect(answer.status == .unauthorized, "\(names)")
+        }
+        #expect(try await status(.local(user: 34), "ana", server: server) == .unauthorized)
+        #expect(try await status(.local(user: 0), "ana", server: server) == .unauthorized)
+        #expect(try await status(.network, "ana", server: server) == .unauthorized)
+        #expect(try await status(.local(user: 33), "ana", server: try world.server()) == .unauthorized)
+    }
+
+    @Test("A viewer looks, an operator acts, nobody does neither")
+    func roles() async throws {
+        let world = try World()
+        let server = try world.server()
+        let (ana, vera) = (try await world.session(of: "ana"), try await world.session(of: "vera"))
+        func status(_ method: String, _ path: String, _ session: Secret?) async throws -> HTTPStatus {
+            let body = method == "POST" ? "{}" : ""
+            return await server.answer(to: try request(method, path, session: session, Self.own, body: body)).status
+        }
+        for (session, looks, acts) in [
+            (ana, HTTPStatus.ok, HTTPStatus.badRequest), (vera, .ok, .forbidden), (nil, .unauthorized, .unauthorized),
+        ] {
+            #expect(try await status("GET", "/person", session) == looks)
+            #expect(try await status("POST", "/action", session) == acts)
+        }
+        #expect(try await status("GET", "/", nil) == .ok)
+        #expect(try await status("POST", "/", ana) == .methodNotAllowed)
+        #expect(try await status("GET", "/action", ana) == .methodNotAllowed)
+        #expect(try await status("GET", "/nothing", ana) == .notFound)
+        #expect(try await status("POST", "/nothing", nil) == .notFound)
+    }
+
+    @Test("What changes something comes from the page: by its field, its site and its type")
+    func forged() async throws {
+        let world = try World()
+        let server = try world.server()
+        let ana = try await world.session(of: "ana")
+        let body = "{\"version\":1,\"do\":\"format\"}"
+        func status(_ fields: [(name: String, value: String)]) async throws -> HTTPStatus {
+            await server.answer(to: try request("POST", "/action", session: ana, fields, body: body)).status
+        }
+        #expect(try await status(Self.own) == .badRequest)
+        #expect(try await status(Self.own + [("Sec-Fetch-Site", "same-origin")]) == .badRequest)
+        #expect(try await status(Array(Self.own.dropFirst())) == .forbidden)
+        #expect(try await status([("X-Photo-Inbox", "2")] + Self.own.dropFirst()) == .forbidden)
+        #expect(try await status(Self.own + [("X-Photo-Inbox", "1")]) == .forbidden)
+        for site in ["cross-site", "same-site", ""] {
+            #expect(try await status(Self.own + [("Sec-Fetch-Site", site)]) == .forbidden)
+        }
+        #expect(try await status(Array(Self.own.prefix(1))) == .unsupportedMediaType)
+        #expect(try await status(Self.own.prefix(1) + [("Content-Type", "text/plain")]) == .unsupportedMediaType)
+    }
+
+    @Test("Every answer but the page is sandboxed, and none is guessed at or kept by others")
+    func policies() async throws {
+        let world = try World()
+        let server = try world.server()
+        let ana = try await world.session(of: "ana")
+        for path in [
+            "/", "/person", "/nothing", "/s/\(PageAssets.version)/app.js", "/s/\(PageAssets.version)/icon.svg",
+        ] {
+            let answer = await server.answer(to: try request("GET", path, session: ana))
+            let fields = Dictionary(uniqueKeysWithValues: answer.fields.map { ($0.name, $0.value) })
+            let policy = fields["Content-Security-Policy"] ?? ""
+            #expect(
+                policy.contains("sandbox") == (path != "/")
+                    && policy.hasPrefix(path == "/" ? "default-src 'none'" : "sandbox"))
+            #expect(policy.contains("frame-ancestors 'none'") && fields["X-Content-Type-Options"] == "nosniff")
+            #expect(fields["Cache-Control"].map { $0 == "no-store" || $0.hasPrefix("private") } == true, "\(path)")
+        }
+    }
+}
