@@ -1,6 +1,6 @@
 package import FileValues
 import Glibc
-package import LinuxKernel
+import LinuxKernel
 import SystemMonitor
 
 /// Who is who: signs people in and out, and knows them by their sessions.
@@ -160,7 +160,8 @@ package actor Accounts {
         new.removeOutdated(people, now: now())
         body(&new)
         do throws(SystemCallError) {
-            try openDirectory(state).replaceDurably(Self.recordsFile, by: Array(new.text.utf8), mode: 0o600)
+            try openDirectory(state).put(
+                Array(new.text.utf8), as: Self.recordsFile, mode: 0o600, durably: true)
         } catch { throw .failed("\(state.appending(Self.recordsFile)) cannot be written: \(error)") }
         records = new
     }
@@ -203,26 +204,5 @@ private actor PasswordHasher {
     func matches(_ password: String, _ hash: PasswordHash?) -> Bool {
         let isEqual = (hash ?? nobody)?.matches(password) ?? false
         return isEqual && hash != nil
-    }
-}
-
-extension OwnedDescriptor {
-    /// Replaces the file `name` of this directory, so that after a power cut it is the old one or the new one.
-    package borrowing func replaceDurably(
-        _ name: BytePath, by bytes: [UInt8], mode: UInt32
-    ) throws(SystemCallError) {
-        let temporary = name.addingSuffix(".\(getpid()).part")
-        try? unlink(temporary)
-        do throws(SystemCallError) {
-            let file = try openBeneath(temporary, [.write, .createNew], mode: mode)
-            try file.setMode(mode)
-            try file.write(bytes, at: 0)
-            try file.sync()
-            try rename(temporary, replacing: name)
-            try syncDirectory()
-        } catch {
-            try? unlink(temporary)
-            throw error
-        }
     }
 }

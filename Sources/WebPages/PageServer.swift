@@ -82,7 +82,7 @@ package struct PageServer: Sendable {
         case .thumbnail(let hash):
             guard let content = await records.thumbnail(of: hash) else { return .notFound }
             return await self.content(content, .jpeg, request.head, caching: .asking)
-        case .setAside(let operation): return await setAside(operation, request.head)
+        case .quarantined(let operation): return await quarantined(operation, request.head)
         case .action: return await act(request, for: person?.name ?? "")
         }
     }
@@ -122,19 +122,19 @@ package struct PageServer: Sendable {
 
     private func decisions() async -> WebResponse {
         do throws(CommandFailure) {
-            let setAside = try await records.setAside()
-            // Without the daemon, what was set aside is there all the same.
+            let quarantined = try await records.quarantined()
+            // Without the daemon, what is quarantined is there all the same.
             let arrivals = (try? await looks.state())?.inHand.filter { $0.stage == "deferred" } ?? []
             return .json(
                 .object([
-                    JSONField("deferred", arrivals.map(LiveView.arrival)), JSONField("set_aside", setAside),
+                    JSONField("deferred", arrivals.map(LiveView.arrival)), JSONField("quarantined", quarantined),
                 ]))
         } catch { return .failure(error) }
     }
 
-    private func setAside(_ operation: Int64, _ head: RequestHead) async -> WebResponse {
+    private func quarantined(_ operation: Int64, _ head: RequestHead) async -> WebResponse {
         do throws(CommandFailure) {
-            guard let content = try await records.file(setAsideBy: operation) else { return .notFound }
+            guard let content = try await records.file(quarantinedBy: operation) else { return .notFound }
             let type = MediaType.ofPhoto(named: content.name.escaped)
             return await self.content(
                 content, type, head, caching: .asking, isDownload: !type.isPicture || head.target["download"] != nil)

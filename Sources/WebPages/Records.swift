@@ -9,14 +9,14 @@ import SystemMonitor
 import SystemPackage
 import WebServing
 
-/// What is read for the pages: the catalogue, small pictures, and files that were set aside. On a queue that may wait.
+/// What is read for the pages: the catalogue, small pictures, and quarantined files. On a queue that may wait.
 actor Records {
     private let queue = MonitorQueue(label: "photo-inbox.web.records")
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
 
     private let places: Places
     private let thumbnails: PageServer.Thumbnails
-    /// How many files that were set aside are listed.
+    /// How many quarantined files are listed.
     private static let listed = 200
 
     init(_ places: Places, thumbnails: @escaping PageServer.Thumbnails) {
@@ -24,8 +24,8 @@ actor Records {
         self.thumbnails = thumbnails
     }
 
-    /// The files that were set aside, newest first.
-    func setAside() throws(CommandFailure) -> [JSONValue] {
+    /// The quarantined files, newest first.
+    func quarantined() throws(CommandFailure) -> [JSONValue] {
         let found: [StoredOutcome] = try reading { catalogue throws(CatalogueError) in
             try catalogue.outcomes(.quarantined, inbox: nil, since: nil, limit: Self.listed)
         }
@@ -41,8 +41,8 @@ actor Records {
         }
     }
 
-    /// A file that was set aside; nil if there is none by this number.
-    func file(setAsideBy operation: Int64) throws(CommandFailure) -> OpenContent? {
+    /// A quarantined file; nil if there is none by this number.
+    func file(quarantinedBy operation: Int64) throws(CommandFailure) -> OpenContent? {
         let found: StoredOutcome? = try reading { catalogue throws(CatalogueError) in
             try catalogue.outcome(id: operation)
         }

@@ -18,8 +18,8 @@ enum Route: Hashable {
     case decisions
     /// The small picture of a filed photo, by the hash of its content.
     case thumbnail([UInt8])
-    /// A file that was set aside, by its operation.
-    case setAside(Int64)
+    /// A quarantined file, by its operation.
+    case quarantined(Int64)
     /// A request to the daemon.
     case action
 
@@ -40,16 +40,16 @@ enum Route: Hashable {
         case ("t", 2):
             guard let hash = bytes(ofHexadecimal: parts[1].utf8), hash.count == 32 else { return nil }
             self = .thumbnail(hash)
-        case ("aside", 2):
+        case ("quarantined", 2):
             guard let operation = Int64(parts[1]), operation > 0 else { return nil }
-            self = .setAside(operation)
+            self = .quarantined(operation)
         default: return nil
         }
     }
 
     var methods: [HTTPMethod] {
         switch self {
-        case .page, .asset, .person, .live, .decisions, .thumbnail, .setAside: [.get, .head]
+        case .page, .asset, .person, .live, .decisions, .thumbnail, .quarantined: [.get, .head]
         case .session: [.post, .delete]
         case .link, .action: [.post]
         }
@@ -59,7 +59,7 @@ enum Route: Hashable {
     var role: Role? {
         switch self {
         case .page, .asset, .session, .link: nil
-        case .person, .live, .decisions, .thumbnail, .setAside: .viewer
+        case .person, .live, .decisions, .thumbnail, .quarantined: .viewer
         case .action: .operator
         }
     }

@@ -41,7 +41,9 @@ package struct WebProgram {
     /// The file of people that belongs to a configuration, or to a state directory without one.
     package static func people(of places: Places) -> BytePath {
         guard places.settings != nil else { return places.state.appending(peopleFile) }
-        return (places.named ?? SettingsContext.ofProcess().standardFile).parent.appending(peopleFile)
+        let context = SettingsContext.ofProcess()
+        let file = places.named ?? context.standardFile
+        return (file.isAbsolute ? file : context.workingDirectory.appending(file)).parent.appending(peopleFile)
     }
 
     private static let peopleFile: BytePath = "web.users"

@@ -63,7 +63,7 @@ extension EndToEnd {
             let pages = try house.pages()
             let owner = try await pages.client()
             let nobody = Client(base: owner.base)
-            for path in ["person", "live", "decisions", "aside/1", "t/" + String(repeating: "00", count: 32)] {
+            for path in ["person", "live", "decisions", "quarantined/1", "t/" + String(repeating: "00", count: 32)] {
                 #expect(try await nobody.ask("GET", path).status == 401, "\(path)")
             }
             for path in ["x", "index.html", "api/state", "s/0/app.js", "session/x"] {
@@ -128,7 +128,7 @@ extension EndToEnd {
             #expect(down.status == 503 && down.text.contains("photoinboxd is not running"))
         }
 
-        @Test("A file that was set aside is sent as a picture or as bytes, whole or in part, and never as a page")
+        @Test("A quarantined file is sent as a picture or as bytes, whole or in part, and never as a page")
         func contents() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
@@ -140,19 +140,21 @@ extension EndToEnd {
             try await owner.signIn(with: pages.link())
             let list = try await owner.ask("GET", "decisions").text
             let operation = try #require(list.firstMatch(of: #/"operation":(\d+)/#)).1
-            let whole = try await owner.ask("GET", "aside/\(operation)")
+            let whole = try await owner.ask("GET", "quarantined/\(operation)")
             #expect(Data(whole.text.utf8) == page)
             #expect(whole.fields["content-type"] == "image/jpeg" && whole.fields["x-content-type-options"] == "nosniff")
             #expect(whole.fields["content-security-policy"]?.hasPrefix("sandbox") == true)
-            let part = try await owner.ask("GET", "aside/\(operation)", fields: ["Range": "bytes=6-13"])
+            let part = try await owner.ask("GET", "quarantined/\(operation)", fields: ["Range": "bytes=6-13"])
             #expect(part.status == 206 && part.text == "<script>")
             #expect(part.fields["content-range"] == "bytes 6-13/\(page.count)")
-            #expect(try await owner.ask("GET", "aside/\(operation)", fields: ["Range": "bytes=99-"]).status == 416)
+            #expect(
+                try await owner.ask("GET", "quarantined/\(operation)", fields: ["Range": "bytes=99-"]).status == 416)
             let tag = try #require(whole.fields["etag"])
-            #expect(try await owner.ask("GET", "aside/\(operation)", fields: ["If-None-Match": tag]).status == 304)
-            let download = try await owner.ask("GET", "aside/\(operation)?download=1")
+            #expect(
+                try await owner.ask("GET", "quarantined/\(operation)", fields: ["If-None-Match": tag]).status == 304)
+            let download = try await owner.ask("GET", "quarantined/\(operation)?download=1")
             #expect(download.fields["content-disposition"] == "attachment; filename*=UTF-8''a.jpg")
-            #expect(try await owner.ask("GET", "aside/999").status == 404)
+            #expect(try await owner.ask("GET", "quarantined/999").status == 404)
             try await daemon.stop()
         }
     }

@@ -226,9 +226,9 @@ extension WithSystemd {
                 [
                     "a photo is filed", "the socket is there for the proxy", "nothing runs before somebody comes",
                     "who comes gets the page", "and nothing else", "by a user of its own", "ana sets her password",
-                    "once", "and signs in with it", "she sees what was set aside", "and the state",
+                    "once", "and signs in with it", "she sees what is quarantined", "and the state",
                     "she pauses an inbox", "in her own name", "which the journal has",
-                    "what was set aside is discarded", "and is not there any more",
+                    "it is discarded", "and is not there any more",
                     "without a person its user may only look", "a proxy that is not trusted names nobody",
                     "whom a trusted one names is signed in",
                     "if the name exists", "and whom others name is not", "there is a server",

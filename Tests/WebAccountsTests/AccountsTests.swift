@@ -22,7 +22,7 @@ struct AccountsTests {
         }
 
         func write(_ text: String) throws {
-            try openDirectory(scratch.bytePath).replaceDurably("web.users", by: Array(text.utf8), mode: 0o644)
+            try openDirectory(scratch.bytePath).put(Array(text.utf8), as: "web.users")
         }
 
         /// Adds somebody, or makes a new link.

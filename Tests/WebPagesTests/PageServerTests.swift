@@ -28,7 +28,7 @@ struct PageServerTests {
                 people.put(Person(name: name, role: name == "ana" ? .operator : .viewer, invitation: invitation))
             }
             let directory = try openDirectory(scratch.bytePath)
-            try directory.replaceDurably("web.users", by: Array(people.text.utf8), mode: 0o600)
+            try directory.put(Array(people.text.utf8), as: "web.users")
             accounts = Accounts(peopleFile: BytePath(scratch.appending("web.users")), state: scratch.bytePath)
         }
 

@@ -16,7 +16,8 @@ struct RouteTests {
     func meanings() {
         let all: [(String, Route)] = [
             ("/", .page), ("/?x=1", .page), ("/session", .session), ("/link", .link), ("/person", .person),
-            ("/live", .live), ("/decisions", .decisions), ("/action", .action), ("/aside/7?download=1", .setAside(7)),
+            ("/live", .live), ("/decisions", .decisions), ("/action", .action),
+            ("/quarantined/7?download=1", .quarantined(7)),
             ("/t/" + String(repeating: "ab", count: 32), .thumbnail(Self.hash)),
             ("/s/\(PageAssets.version)/app.js", .asset("app.js")),
         ]
@@ -26,8 +27,9 @@ struct RouteTests {
     @Test(
         "Every other address has none: no unknown one gets a page",
         arguments: [
-            "/index.html", "/live/", "/live/x", "/t/", "/t/ab", "/t/zz", "/aside/0", "/aside/-1", "/aside/x",
-            "/aside/1/2",
+            "/index.html", "/live/", "/live/x", "/t/", "/t/ab", "/t/zz", "/quarantined/0", "/quarantined/-1",
+            "/quarantined/x",
+            "/quarantined/1/2",
             "/s/0000000000000000/app.js", "/s/app.js", "/session/x", "/Live", "/favicon.ico", "/api", "/t/../live",
         ])
     func unknown(target: String) { #expect(Self.route(target) == nil) }
@@ -35,7 +37,7 @@ struct RouteTests {
     @Test("Only the page, its parts and signing in are for whoever comes; only operators act")
     func roles() {
         let routes: [Route] = [
-            .page, .asset("a"), .person, .session, .link, .live, .decisions, .thumbnail(Self.hash), .setAside(1),
+            .page, .asset("a"), .person, .session, .link, .live, .decisions, .thumbnail(Self.hash), .quarantined(1),
             .action,
         ]
         #expect(routes.filter { $0.role == nil } == [.page, .asset("a"), .session, .link])
@@ -62,7 +64,8 @@ struct PageAssetsTests {
     func complete() throws {
         let parts = try parts()
         for (name, text) in parts where name != "page.html" {
-            #expect(PageAssets.asset(named: name)?.bytes == Array(text.utf8), "\(name)")
+            let isEqual = PageAssets.asset(named: name)?.bytes == Array(text.utf8)
+            #expect(isEqual, "\(name)")
             for match in text.matches(of: #/from "\.\/([^"]+)"/#) {
                 #expect(PageAssets.asset(named: String(match.1)) != nil, "\(name) imports \(match.1)")
             }

@@ -31,8 +31,11 @@ extension OwnedDescriptor {
     /// Replaces the file `name` in this directory by one with `bytes`, atomically: a reader sees the old or the new
     /// one.
     ///
-    /// By default writable by the directory's owner and readable by its group, whatever the umask. Nothing is synced.
-    package borrowing func put(_ bytes: [UInt8], as name: BytePath, mode: UInt32 = 0o640) throws(SystemCallError) {
+    /// By default writable by the directory's owner and readable by its group, whatever the umask. Nothing is synced
+    /// unless it must be durable, so that after a power cut it is the old file or the new one.
+    package borrowing func put(
+        _ bytes: [UInt8], as name: BytePath, mode: UInt32 = 0o640, durably isDurable: Bool = false
+    ) throws(SystemCallError) {
         // Removes what a crash of a process with this number left.
         let temporary = name.addingSuffix(".\(getpid()).part")
         try? unlink(temporary)
@@ -41,7 +44,9 @@ extension OwnedDescriptor {
             try file.setMode(mode)
             try file.giveToOwner(of: self)
             try file.write(bytes, at: 0)
+            if isDurable { try file.sync() }
             try rename(temporary, replacing: name)
+            if isDurable { try syncDirectory() }
         } catch {
             try? unlink(temporary)
             throw error

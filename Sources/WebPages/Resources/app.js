@@ -22,7 +22,7 @@ function page() {
 function render() {
   if (!person) return;
   show(document.getElementById("pages"), pages.map(([name, title]) => {
-    const waiting = name === "decisions" && read ? read.set_aside.length : 0;
+    const waiting = name === "decisions" && read ? read.quarantined.length : 0;
     return h("a", { href: `#${name}`, "aria-current": name === page() ? "page" : null, "data-key": name }, title,
       waiting > 0 && [" ", h("span", { class: "badge" }, String(waiting))]);
   }));

@@ -1,4 +1,4 @@
-// What needs a person: files that are deferred, and files that were set aside.
+// What needs a person: files that are deferred, and files that are quarantined.
 import { h } from "./dom.js";
 import { confirm, perform } from "./confirm.js";
 import { address } from "./server.js";
@@ -13,9 +13,9 @@ export function decisions(read, person, changed) {
     h("section", { "aria-labelledby": "deferred" }, h("h2", { id: "deferred" }, `Deferred (${read.deferred.length})`),
       h("p", { class: "faint" }, "They are tried again by themselves; nothing has to be done."),
       list(read.deferred, (file) => deferred(file, isOperator, changed), "Nothing is deferred.")),
-    h("section", { "aria-labelledby": "aside" }, h("h2", { id: "aside" }, `Set aside (${read.set_aside.length})`),
+    h("section", { "aria-labelledby": "quarantined" }, h("h2", { id: "quarantined" }, `Quarantined (${read.quarantined.length})`),
       h("p", { class: "faint" }, "They are kept unchanged until you decide."),
-      list(read.set_aside, (file) => setAside(file, isOperator, changed), "Nothing was set aside.")),
+      list(read.quarantined, (file) => quarantined(file, isOperator, changed), "Nothing is quarantined.")),
   ];
 }
 
@@ -36,9 +36,9 @@ function deferred(file, isOperator, changed) {
       }, "Try now")));
 }
 
-function setAside(file, isOperator, changed) {
+function quarantined(file, isOperator, changed) {
   const name = `${file.inbox}/${file.file}`;
-  const content = address(`aside/${file.operation}`);
+  const content = address(`quarantined/${file.operation}`);
   const act = (request, title, verb, isDangerous) => async () => {
     if (await confirm({ operation: file.operation, ...request }, title, verb, isDangerous)) changed();
   };
@@ -47,7 +47,7 @@ function setAside(file, isOperator, changed) {
       ? h("img", { class: "picture large", loading: "lazy", src: content, alt: "", "data-key": "picture", onerror: hide })
       : h("div", { class: "picture large", "aria-hidden": "true", "data-key": "picture" }, "?"),
     h("div", { class: "about" }, h("div", { class: "name" }, name), h("div", null, file.reason),
-      h("div", { class: "faint" }, "set aside ", moment(file.time), file.size && `, ${file.size}`)),
+      h("div", { class: "faint" }, "quarantined ", moment(file.time), file.size && `, ${file.size}`)),
     h("div", { class: "actions" },
       isOperator && h("button", { type: "button", "aria-label": `Put back and try: ${name}`,
         onclick: act({ do: "release" }, `Put ${name} back?`, "Put back and try") }, "Put back and try…"),
@@ -58,7 +58,7 @@ function setAside(file, isOperator, changed) {
       file.size && h("a", { class: "button", href: `${content}?download=1`, download: true, "aria-label": `Download: ${name}` }, "Download")));
 }
 
-// What the browser cannot show as a picture: why it was set aside, in most cases.
+// What the browser cannot show as a picture: why it is quarantined, in most cases.
 const broken = new Set();
 
 function hide(event) {

@@ -38,7 +38,7 @@ function verdict(state) {
       state.verified ? [", completely verified ", moment(state.verified)] : ", never completely verified"));
 }
 
-// The problems that end by what is done under "Needs you": files that are deferred, and that were set aside.
+// The problems that end by what is done under "Needs you": files that are deferred, or quarantined.
 const decided = ["PI-310", "PI-311"];
 
 function problems(state) {

@@ -149,6 +149,6 @@ struct WebCommand: DaemonCommand {
 
     /// Readable for all, as passwd(5) is: it has nothing with which anybody can sign in.
     private func write(_ people: People, to file: BytePath) throws {
-        try openDirectory(file.parent).replaceDurably(file.name, by: Array(people.text.utf8), mode: 0o644)
+        try openDirectory(file.parent).put(Array(people.text.utf8), as: file.name, mode: 0o644, durably: true)
     }
 }

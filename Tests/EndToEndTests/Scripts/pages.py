@@ -2,8 +2,8 @@
 
 usage: pages.py ADDRESS DIRECTORY SECONDS
 
-ADDRESS is what `photoinbox web` has printed: it signs in. There must be one filed photo with a small picture, one file that was
-set aside, and one that is deferred, with markup in its name. SECONDS is how long anything may take. Prints each step, and ends with status 1 at the first failure.
+ADDRESS is what `photoinbox web` has printed: it signs in. There must be one filed photo with a small picture, one quarantined
+file, and one that is deferred, with markup in its name. SECONDS is how long anything may take. Prints each step, and ends with status 1 at the first failure.
 """
 
 import sys
@@ -42,7 +42,7 @@ def watch(page):
 
 
 def is_fault(line):
-    # Chromium reports each answer of 4xx: 401 asks to sign in, and what was set aside may be no picture.
+    # Chromium reports each answer of 4xx: 401 asks to sign in, and a quarantined file may be no picture.
     return "Failed to load resource" not in line.text
 
 
@@ -97,7 +97,7 @@ def now(page):
 
 def decisions(page):
     page.get_by_role("link", name="Needs you", exact=False).click()
-    expect(page.get_by_role("heading", name="Set aside (1)")).to_be_visible()
+    expect(page.get_by_role("heading", name="Quarantined (1)")).to_be_visible()
     expect(page.get_by_role("heading", name="Deferred (1)")).to_be_visible()
     shots(page, "needs-you")
     page.get_by_role("button", name="Try now: ").click()
@@ -108,7 +108,7 @@ def decisions(page):
     expect(discard).to_be_focused()
     discard.click()
     page.get_by_role("dialog").get_by_role("button", name="Discard").click()
-    expect(page.get_by_role("heading", name="Set aside (0)")).to_be_visible()
+    expect(page.get_by_role("heading", name="Quarantined (0)")).to_be_visible()
     step("discarded, after it was shown")
 
 

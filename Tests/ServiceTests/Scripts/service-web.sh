@@ -26,7 +26,7 @@ link=$(photoinbox web user add ana --role operator | grep -o 'link=[0-9a-f]*')
 check "ana sets her password" photoinbox-web web link --data "{\"link\":\"${link#link=}\",\"password\":\"a long password\"}"
 refuse "once" photoinbox-web web link --data "{\"link\":\"${link#link=}\",\"password\":\"another password\"}"
 check "and signs in with it" photoinbox-web web session --data '{"name":"ana","password":"a long password"}'
-eventually "she sees what was set aside" photoinbox-web shows decisions scan.jpg
+eventually "she sees what is quarantined" photoinbox-web shows decisions scan.jpg
 state() { # whatever curl ends with: the stream goes on
     { web live --max-time 2 || true; } | grep '"phase":"running"'
 }
@@ -37,7 +37,7 @@ paused() { { photoinbox status || true; } | grep 'PAUSED .* by ana (web)'; }
 check "in her own name" photoinboxd paused
 eventually "which the journal has" photoinboxd sh -c 'journalctl -q -o cat -t photoinboxd | grep -q "asked by ana (web)"'
 number=$(photoinbox list --outcome quarantined --json | grep -o '"operation":[0-9]*' | head -n 1)
-check "what was set aside is discarded" photoinbox-web act "\"do\":\"discard\",$number"
+check "it is discarded" photoinbox-web act "\"do\":\"discard\",$number"
 refuse "and is not there any more" photoinbox-web shows decisions scan.jpg
 as_pages() { setpriv --reuid=_photoinbox-web --regid=_photoinbox-web --groups=_photoinbox -- "$@"; }
 export -f as_pages
