@@ -26,7 +26,7 @@ placenames := .build/place-names.sqlite
 .PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench campaign-overflow campaign-versions \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
-    campaign-soak run deb place-names install uninstall clean
+    campaign-heads campaign-soak run deb place-names install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -135,7 +135,7 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 	done
 
 run: release ## build and start in the foreground: drop photos into ./inbox, find them in ./library, and see the pages
-	@mkdir -p inbox library .photo-inbox
+	@mkdir -p inbox library && mkdir -p -m 0750 .photo-inbox
 	@$(release)/photoinbox web --state .photo-inbox & exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox --set pictures.enabled=yes
 
 deb: release ## build a Debian package in .build/deb, from the release build; what it needs beyond: dpkg-dev
@@ -243,6 +243,10 @@ campaign-places: release ## random worlds of disks and mounts, random acts of pe
 
 campaign-mutants: release ## mutants of pictures, through decoders and the daemon: MUTANTS (100,000), PICTURES, SEED
 	Campaigns/mutants.py $(MUTANTS:%=--mutants %) $(PICTURES:%=--pictures %) $(SEED:%=--seed %)
+
+campaign-heads: ## mutants of requests, to the server of the pages and to node: MUTANTS (100,000), SEED
+	swift build --product web-probe
+	Campaigns/heads.py $(MUTANTS:%=--mutants %) $(SEED:%=--seed %)
 
 campaign-service: release ## journald and the daemon killed under load in a booted systemd, as root: CYCLES (500), SEED
 	Campaigns/service.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)

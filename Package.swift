@@ -296,7 +296,10 @@ let package = Package(
                 "WebPages",
                 "WebServing",
             ]),
-        tests("WebServingTests", ["HTTPValues", "WebServing"]),
+        .executableTarget(
+            name: "web-probe", dependencies: ["FileValues", "HTTPValues", "LinuxKernel", "WebServing"],
+            path: "Tests/WebServingTests/Program", swiftSettings: swiftSettings),
+        tests("WebServingTests", ["HTTPValues", "WebServing", "web-probe"], exclude: ["Program"]),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(
             name: "monitor-probe", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],

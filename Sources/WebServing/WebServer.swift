@@ -39,7 +39,12 @@ package final class WebServer: Sendable {
         var opened: [Listening] = []
         for listener in listeners { opened.append(try await open(listener, on: group)) }
         let channels = opened
-        state.withLock { $0.listening = channels.map(\.channel.channel) }
+        let isEnding = state.withLock { state in
+            state.listening = channels.map(\.channel.channel)
+            return state.isEnding
+        }
+        // It was stopped before it had begun.
+        if isEnding { stop() }
         let clock = loop.scheduleRepeatedTask(initialDelay: limits.tick.amount, delay: limits.tick.amount) { _ in
             self.tick()
         }
@@ -80,8 +85,14 @@ package final class WebServer: Sendable {
             }
             .childChannelOption(.maxMessagesPerRead, value: 4)
             .bind(raw) { channel in
-                channel.pipeline.configureHTTPServerPipeline(withDecoderLimitConfiguration: limits)
-                    .flatMapThrowing { try Connection(wrappingChannelSynchronously: channel) }
+                channel.eventLoop.makeCompletedFuture {
+                    let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+                    try channel.pipeline.syncOperations.addHandlers([
+                        HTTPResponseEncoder(), ByteToMessageHandler(decoder), NIOHTTPResponseHeadersValidator(),
+                        ParserErrors(),
+                    ])
+                    return try Connection(wrappingChannelSynchronously: channel)
+                }
             }
         return (channel, listener.isLocal)
     }

@@ -10,13 +10,24 @@ import Testing
 
 @Suite("A server, by its sockets", .timeLimit(.minutes(10)), .atMost(4))
 struct ServerTests {
+    /// Without a deadline that a busy machine could miss.
+    static let patient = {
+        var limits = WebLimits()
+        limits.head = .seconds(waitLimit)
+        limits.keepAlive = .seconds(waitLimit)
+        limits.body = .seconds(waitLimit)
+        limits.piece = .seconds(waitLimit)
+        limits.tick = .milliseconds(10)
+        return limits
+    }()
+
     /// A server on a local socket, with a client's view of it.
     final class World: Sendable {
         let scratch: ScratchDirectory
         let server: WebServer
         let running: Task<Void, any Error>
 
-        init(_ limits: WebLimits = WebLimits(), listeningAt path: String? = nil, handler: @escaping WebServer.Handler)
+        init(_ limits: WebLimits = patient, listeningAt path: String? = nil, handler: @escaping WebServer.Handler)
             throws
         {
             scratch = try ScratchDirectory()
@@ -108,10 +119,31 @@ struct ServerTests {
         try client.send(request + "GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
         let text = try await client.text()
         #expect(text.hasPrefix("HTTP/1.1 \(status) "), "\(text)")
-        // The parser may refuse what comes after it once more, as the connection is closed.
-        #expect(text.matches(of: #/HTTP\/1\.1 (\d+)/#).allSatisfy { $0.1 == "\(status)" || $0.1 == "400" }, "\(text)")
+        #expect(text.components(separatedBy: "HTTP/1.1 ").count == 2, "\(text)")
         #expect(text.contains("Connection: close"))
         #expect(calls.withLock { $0 } == 0)
+        try await world.end()
+    }
+
+    @Test("Garbage behind a request that is in work, or was refused, gets no answer of its own")
+    func garbage() async throws {
+        let (called, call) = AsyncStream.makeStream(of: Void.self)
+        let (waited, go) = AsyncStream.makeStream(of: Void.self)
+        let world = try World { _ in
+            call.yield()
+            for await _ in waited { break }
+            return .text(.ok, "done")
+        }
+        let working = try world.client()
+        try working.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        for await _ in called { break }
+        try working.send("\0\0\0\r\n\r\n")
+        go.yield()
+        #expect(try await working.text().components(separatedBy: "HTTP/1.1 ").count <= 2)
+        let refused = try world.client()
+        try refused.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n\0\0\r\n\r\nGET\0/\r\n\r\n")
+        let text = try await refused.text()
+        #expect(text.hasPrefix("HTTP/1.1 413 ") && text.components(separatedBy: "HTTP/1.1 ").count == 2, "\(text)")
         try await world.end()
     }
 
@@ -146,26 +178,24 @@ struct ServerTests {
         try await world.end()
     }
 
-    @Test("Who sends no head, or half of a body, in time is closed")
-    func slow() async throws {
-        var limits = WebLimits()
-        limits.head = .milliseconds(50)
-        limits.body = .milliseconds(50)
-        limits.tick = .milliseconds(10)
+    @Test(
+        "Who sends no head, or half of a body, in time is closed",
+        arguments: ["", "GET / HT", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab"])
+    func slow(start: String) async throws {
+        var limits = Self.patient
+        if start.hasPrefix("POST") { limits.body = .milliseconds(50) } else { limits.head = .milliseconds(50) }
         let world = try World(limits, handler: Self.echo)
-        for start in ["", "GET / HT", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab"] {
-            let client = try world.client()
-            if !start.isEmpty { try client.send(start) }
-            #expect(try await client.text() == "")
-        }
+        let client = try world.client()
+        // It may be closed already.
+        if !start.isEmpty { try? client.send(start) }
+        #expect(try await client.text() == "")
         try await world.end()
     }
 
     @Test("Who reads no answer in time is closed, and its stream ended")
     func slowReader() async throws {
-        var limits = WebLimits()
+        var limits = Self.patient
         limits.piece = .milliseconds(50)
-        limits.tick = .milliseconds(10)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         let world = try World(limits) { _ in
             let (pieces, piece) = AsyncStream.makeStream(of: [UInt8].self)
@@ -220,9 +250,8 @@ struct ServerTests {
 
     @Test("A full house closes who waits, and serves who comes")
     func fullHouse() async throws {
-        var limits = WebLimits()
+        var limits = Self.patient
         limits.connections = 2
-        limits.head = .seconds(waitLimit)
         let world = try World(limits, handler: Self.echo)
         let first = try world.client()
         let second = try world.client()
@@ -238,7 +267,7 @@ struct ServerTests {
     @Test("It ends when nobody is there, and loses no connection: the next one on the same socket answers it")
     func idleEnd() async throws {
         let limits = {
-            var limits = WebLimits()
+            var limits = Self.patient
             limits.idle = .zero
             limits.tick = .milliseconds(1)
             return limits
