@@ -103,11 +103,13 @@ package struct WebProgram {
         }
     }
 
-    /// Gives up all files but those that are shown, and its own state. What the unit's mounts forbid is forbidden once more, and
-    /// inboxes, which only the configuration knows.
+    /// Gives up all files but those that are shown, the configuration's directory with web.users, and its own state. What the
+    /// unit's mounts forbid is forbidden once more, and inboxes, which only the configuration knows.
     private func confine() {
         let system: [BytePath] = ["/etc", "/usr", "/lib", "/lib64", "/proc", "/sys", "/dev", "/run"]
-        let shown = [places.state, places.catalogue.parent] + (places.settings?.library.map { [$0.quarantine] } ?? [])
+        let shown =
+            [people.parent, places.state, places.catalogue.parent]
+            + (places.settings?.library.map { [$0.quarantine] } ?? [])
         do throws(SystemCallError) { try Confinement.keep(reading: system + shown, writing: [state]) } catch {
             Self.log("could not restrict its access to what it shows, continuing: \(error)")
         }

@@ -62,7 +62,11 @@ final class House: Sendable {
 
     /// The same of another program, which is killed with the house.
     func launch(program name: String, _ arguments: [String]) throws -> RunningProgram {
-        let daemon = try RunningProgram(command + [BuiltPrograms.path(name)] + arguments)
+        try launch(path: BuiltPrograms.path(name), arguments)
+    }
+
+    func launch(path: String, _ arguments: [String]) throws -> RunningProgram {
+        let daemon = try RunningProgram(command + [path] + arguments)
         launched.withLock { $0.append(daemon) }
         return daemon
     }

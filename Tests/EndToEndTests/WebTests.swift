@@ -97,6 +97,41 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test(
+            "photoinbox-web serves an inherited socket to the people beside its configuration, in their names",
+            .enabled(
+                if: access("/usr/bin/systemd-socket-activate", X_OK) == 0,
+                "skipped: systemd-socket-activate is not installed"))
+        func inherited() async throws {
+            let house = try House()
+            try makeDirectory(house.path("own"))
+            let daemon = try await house.start(configuration: House.oneCard)
+            let people = try await house.ask("web", "user", "add", "ana", "--role", "operator")
+            let link = try #require(people.text.firstMatch(of: #/#link=([0-9a-f]{64})/#)).1
+            let socket = house.path("http")
+            _ = try house.launch(
+                path: "/usr/bin/systemd-socket-activate",
+                [
+                    "--listen=\(socket)", "--setenv=STATE_DIRECTORY=\(house.path("own"))",
+                    BuiltPrograms.path("photoinbox-web"), "--config", house.path("photoinbox.toml"),
+                ])
+            try await poll {
+                access(socket, F_OK)
+            } until: {
+                $0 == 0
+            }
+            let ana = Client(base: "http://x/", socket: socket)
+            let set = "{\"link\":\"\(link)\",\"password\":\"a long password\"}"
+            #expect(try await ana.ask("POST", "link", set).status == 200)
+            let pause = "{\"version\":1,\"do\":\"pause\",\"inbox\":\"card\",\"for\":\"eve\"}"
+            #expect(try await ana.ask("POST", "action", pause).status == 200)
+            #expect(try await house.state(of: daemon).inboxes.first?.paused?.by == "ana (web)")
+            // Whoever the proxy is, it was not named.
+            let named = Client(base: "http://x/", socket: socket)
+            #expect(try await named.ask("GET", "person", fields: ["Remote-User": "ana"]).status == 401)
+            try await daemon.stop()
+        }
+
         @Test("A request that does not come from the page is refused, and so is one that the pages cannot make")
         func forged() async throws {
             let house = try House()
@@ -199,9 +234,11 @@ final class Client: Sendable {
     }
 
     let base: String
+    /// The local socket to connect to; nil for the network.
+    private let socket: String?
     private let cookie = Locked<String?>(nil)
 
-    init(base: String) { self.base = base }
+    init(base: String, socket: String? = nil) { (self.base, self.socket) = (base, socket) }
 
     /// Sends a request with the fields of the page, replaced by `fields`.
     func ask(
@@ -212,6 +249,7 @@ final class Client: Sendable {
         if let cookie = cookie.withLock({ $0 }) { all["Cookie"] = cookie }
         all.merge(fields) { $1 }
         var arguments = ["/usr/bin/curl", "-si", "--max-time", "60", "--path-as-is", "-X", method]
+        if let socket { arguments += ["--unix-socket", socket] }
         // An empty field would not be sent.
         for (name, value) in all { arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"] }
         if let body { arguments += ["--data-binary", body] }
