@@ -2,6 +2,7 @@ package import FileValues
 import Glibc
 import LinuxKernel
 import SystemMonitor
+import SystemPackage
 
 /// Who is who: signs people in and out, and knows them by their sessions.
 ///
@@ -86,8 +87,9 @@ package actor Accounts {
     /// Whose password a link would set; with the owner's link, signs in instead.
     package func open(_ link: Secret) throws(Refusal) -> LinkMeaning {
         if let owner, owner.link == link, !isOwnersLinkUsed {
+            let session = try begin(owner.person.name, owner.person.invitation.link)
             isOwnersLinkUsed = true
-            return .session(try begin(owner.person.name, owner.person.invitation.link))
+            return .session(session)
         }
         return .password(of: try invited(by: link).name)
     }
@@ -117,15 +119,15 @@ package actor Accounts {
         return nil
     }
 
-    /// What is wrong with the file of people, which nobody can use then.
+    /// Why nobody of the file of people can use the pages; nil also without such a file.
     package var mistake: String? {
-        guard let bytes = try? openDirectory(peopleFile.parent).openBeneath(peopleFile.name, .read).read(1 << 20) else {
-            return nil
-        }
-        do throws(People.WrongLine) {
+        do {
+            let bytes = try openDirectory(peopleFile.parent).openBeneath(peopleFile.name, .read).read(1 << 20)
             _ = try People(String(decoding: bytes, as: UTF8.self))
             return nil
-        } catch { return "\(peopleFile): \(error)" }
+        } catch let error as SystemCallError where error.code == .noSuchFileOrDirectory { return nil } catch {
+            return "\(peopleFile) cannot be used: \(error)"
+        }
     }
 
     /// The person of a name that a proxy has verified.

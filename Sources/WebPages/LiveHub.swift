@@ -10,13 +10,15 @@ import Reporting
 actor LiveHub {
     private let ask: @Sendable () async -> ServerEvent
     private let pause: @Sendable () async -> Void
-    private var watchers: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
+    private var watchers: [Int: (events: AsyncStream<[UInt8]>.Continuation, left: Int)] = [:]
     private var lastWatcher = 0
     private var last: ServerEvent?
     private var asking: Task<Void, Never>?
 
     /// A comment keeps a silent stream open: after so many questions whose answers were the same.
     static let silence = 15
+    /// How many questions a stream lasts: the browser then asks for another, and who was signed out or removed gets none.
+    static let lifetime = 120
 
     /// `pause` is waited for between two questions.
     init(
@@ -26,13 +28,13 @@ actor LiveHub {
         (self.ask, self.pause) = (ask, pause)
     }
 
-    /// The events for one who looks, until the stream is dropped.
+    /// The events for one who looks, until the stream is dropped or has lasted long enough.
     func events() -> AsyncStream<[UInt8]> {
         lastWatcher += 1
         let number = lastWatcher
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(1))
         continuation.onTermination = { _ in Task { await self.left(number) } }
-        watchers[number] = continuation
+        watchers[number] = (continuation, Self.lifetime)
         if asking == nil {
             asking = Task { await self.askWhileWatched() }
         } else if let last {
@@ -60,12 +62,21 @@ actor LiveHub {
                 send(ServerEvent.comment)
                 silent = 0
             }
+            endOldest()
             await pause()
         }
         asking = nil
     }
 
-    private func send(_ bytes: [UInt8]) { for watcher in watchers.values { watcher.yield(bytes) } }
+    private func send(_ bytes: [UInt8]) { for watcher in watchers.values { watcher.events.yield(bytes) } }
+
+    private func endOldest() {
+        for number in watchers.keys { watchers[number]?.left -= 1 }
+        for (number, watcher) in watchers where watcher.left <= 0 {
+            watchers[number] = nil
+            watcher.events.finish()
+        }
+    }
 }
 
 extension DaemonClient {

@@ -33,9 +33,7 @@ package struct WebProgram {
         let isOwn = places.state.withCString { access($0, W_OK) } == 0
         // Of a daemon of another user only what everybody may read is used.
         state = isOwn ? own : SettingsContext.ofProcess().home?.state.appending("photoinbox-web") ?? own
-        do throws(SystemCallError) {
-            _ = try openDirectory(state.parent).makeDirectoriesBeneath(state.name, mode: 0o700)
-        } catch { throw CommandFailure(error) }
+        do throws(SystemCallError) { try makeDirectory(state, mode: 0o700) } catch { throw CommandFailure(error) }
     }
 
     /// The file of people that belongs to a configuration, or to a state directory without one.

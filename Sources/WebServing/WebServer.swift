@@ -32,7 +32,7 @@ package final class WebServer: Sendable {
         state = Locked(State(table: ConnectionTable(limits, at: .now)))
     }
 
-    /// Serves until nobody has been there for the limit, or the task is cancelled.
+    /// Serves until nobody has been there for the limit, or ``stop()``.
     package func run(_ listeners: [WebListener]) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()

@@ -115,6 +115,36 @@ struct RequestHeadTests {
         #expect(Self.status("GET", "/", [("a", "ä\tb")]) == nil)
     }
 
+    @Test("Whatever the fields, an accepted head has one length, one Host, and a body only where one may be")
+    func mutants() {
+        var random = SeededGenerator(seed: 9112)
+        let names = [
+            "Content-Length", "content-length", "Transfer-Encoding", "TRANSFER-ENCODING", "Host", "host", "Expect", "X",
+        ]
+        let values = [
+            "0", "1", "5", "05", "", " 5", "5 ", "5,5", "-1", "chunked", "Chunked", "gzip", "chunked,chunked", "a",
+            "a b",
+        ]
+        var accepted: [BodyFraming: Int] = [:]
+        for _ in 0..<50_000 {
+            let fields = (0..<Int.random(in: 0..<4, using: &random)).map { _ in
+                (name: names.randomElement(using: &random) ?? "", value: values.randomElement(using: &random) ?? "")
+            }
+            let method = HTTPMethod.allCases.randomElement(using: &random) ?? .get
+            guard let head = try? RequestHead(method: method.rawValue, target: "/", version: .http11, fields: fields)
+            else {
+                continue
+            }
+            accepted[head.body, default: 0] += 1
+            func count(_ name: String) -> Int { fields.count { $0.name.lowercased() == name } }
+            #expect(count("host") == 1 && count("expect") == 0)
+            #expect(count("content-length") + count("transfer-encoding") <= 1)
+            #expect(head.body == .none || method != .get && method != .head)
+            #expect((head.body == .chunked) == (count("transfer-encoding") == 1))
+        }
+        #expect(Set(accepted.keys) == [.none, .chunked, .length(1), .length(5)])
+    }
+
     @Test("A field that occurs twice has no value")
     func twice() throws {
         let head = try Self.head("GET", "/", [("A", "1"), ("a", "2"), ("B", "3")])

@@ -87,6 +87,19 @@ struct LiveHubTests {
         #expect(await next(events) == String(decoding: ServerEvent.comment, as: UTF8.self))
     }
 
+    @Test("A stream ends after a while, so that whoever is signed out sees no more")
+    func lifetime() async {
+        let source = Source()
+        let hub = source.makeHub()
+        let events = await hub.events()
+        await source.untilPaused()
+        for _ in 1..<LiveHub.lifetime { await source.next() }
+        var count = 0
+        for await _ in events { count += 1 }
+        #expect(count == 1)
+        #expect(source.count == LiveHub.lifetime)
+    }
+
     @Test("When nobody looks, nothing is asked")
     func nobody() async throws {
         let source = Source()
