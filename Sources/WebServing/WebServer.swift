@@ -32,7 +32,7 @@ package final class WebServer: Sendable {
         state = Locked(State(table: ConnectionTable(limits, at: .now)))
     }
 
-    /// Serves until nobody has been there for the limit, or ``stop()``.
+    /// Serves until nobody has been there for the limit, ``stop()``, or the task is cancelled.
     package func run(_ listeners: [WebListener]) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
@@ -48,12 +48,12 @@ package final class WebServer: Sendable {
         let clock = loop.scheduleRepeatedTask(initialDelay: limits.tick.amount, delay: limits.tick.amount) { _ in
             self.tick()
         }
-        await withTaskGroup(of: Void.self) { tasks in
-            for (channel, isLocal) in channels { tasks.addTask { await self.accept(channel, isLocal) } }
-            await tasks.next()
-            // The others may have nothing to end for: no listener is left alone.
-            for (channel, _) in channels { channel.channel.close(promise: nil) }
-            await tasks.waitForAll()
+        // In a task of its own: cancellation would drop connections that were accepted, neither served nor closed.
+        let accepting = Task { await accept(channels) }
+        await withTaskCancellationHandler {
+            await accepting.value
+        } onCancel: {
+            stop()
         }
         clock.cancel()
         try await group.shutdownGracefully()
@@ -97,6 +97,16 @@ package final class WebServer: Sendable {
         return (channel, listener.isLocal)
     }
 
+    private func accept(_ channels: [Listening]) async {
+        await withTaskGroup(of: Void.self) { tasks in
+            for (channel, isLocal) in channels { tasks.addTask { await self.accept(channel, isLocal) } }
+            await tasks.next()
+            // The others may have nothing to end for: no listener is left alone.
+            for (channel, _) in channels { channel.channel.close(promise: nil) }
+            await tasks.waitForAll()
+        }
+    }
+
     private func accept(_ server: NIOAsyncChannel<Connection, Never>, _ isLocal: Bool) async {
         // Fails when the channel is closed.
         try? await server.executeThenClose { connections in
@@ -110,10 +120,11 @@ package final class WebServer: Sendable {
 
     // MARK: - Connections
 
-    /// A connection was accepted; on the event loop. False: there is no place for it.
+    /// A connection was accepted; on the event loop. False: there is no place for it, or it came after ``stop()``.
     fileprivate func opened(_ channel: any Channel) -> Bool {
         let id = ObjectIdentifier(channel)
         let (isAccepted, victim): (Bool, (any Channel)?) = state.withLock { state in
+            guard !state.isEnding else { return (false, nil) }
             let (isAccepted, victim) = state.table.opened(id, at: .now)
             if isAccepted { state.channels[id] = channel }
             return (isAccepted, victim.flatMap { state.channels.removeValue(forKey: $0) })
@@ -154,6 +165,10 @@ private final class Admission: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let channel = Self.unwrapInboundIn(data)
+        // SwiftNIO accepts without it, and a child process would keep the connection open.
+        _ = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            fcntl($0, F_SETFD, FD_CLOEXEC)
+        }
         if server.opened(channel) { context.fireChannelRead(data) } else { channel.close(promise: nil) }
     }
 }

@@ -58,8 +58,13 @@ struct ServerTests {
 
         /// What comes until the server closes the connection, or until `isEnough`.
         func text(until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }) async throws -> String {
-            let raw = socket.raw
-            return try await aside {
+            try await Self.text(from: socket.raw, until: isEnough)
+        }
+
+        static func text(
+            from raw: Int32, until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
+        ) async throws -> String {
+            try await aside {
                 var text = ""
                 var buffer = [UInt8](repeating: 0, count: 65_536)
                 while !isEnough(text) {
@@ -127,19 +132,12 @@ struct ServerTests {
 
     @Test("Garbage behind a request that is in work, or was refused, gets no answer of its own")
     func garbage() async throws {
-        let (called, call) = AsyncStream.makeStream(of: Void.self)
-        let (waited, go) = AsyncStream.makeStream(of: Void.self)
-        let world = try World { _ in
-            call.yield()
-            for await _ in waited { break }
-            return .text(.ok, "done")
-        }
+        let world = try World { _ in .text(.ok, "done") }
         let working = try world.client()
-        try working.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        for await _ in called { break }
-        try working.send("\0\0\0\r\n\r\n")
-        go.yield()
-        #expect(try await working.text().components(separatedBy: "HTTP/1.1 ").count <= 2)
+        // In one piece: what is sent later may come after the answer, and be a request of its own.
+        try working.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n\0\0\0\r\n\r\n")
+        let answers = try await working.text()
+        #expect(answers.components(separatedBy: "HTTP/1.1 ").count <= 2, "\(answers)")
         let refused = try world.client()
         try refused.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n\0\0\r\n\r\nGET\0/\r\n\r\n")
         let text = try await refused.text()
@@ -261,6 +259,46 @@ struct ServerTests {
         #expect(try await first.text() == "")
         try second.send("GET /2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         #expect(try await second.text().contains("GET [\"2\"]"))
+        try await world.end()
+    }
+
+    @Test("A server whose task is cancelled ends every connection, and itself")
+    func cancelled() async throws {
+        for _ in 0..<20 {
+            let world = try World { _ in
+                WebResponse(.ok, body: .stream(length: nil, AsyncStream { _ in }))
+            }
+            let watching = try world.client()
+            try watching.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await watching.text { $0.contains("\r\n\r\n") }.hasPrefix("HTTP/1.1 200"))
+            let waiting = try world.client()
+            try waiting.send("GET / HT")
+            let accepted = try world.client()
+            world.running.cancel()
+            try await world.running.value
+            for client in [watching.socket.raw, waiting.socket.raw, accepted.socket.raw] {
+                #expect(try await Client.text(from: client) == "")
+            }
+            _ = consume watching
+            _ = consume waiting
+            _ = consume accepted
+        }
+    }
+
+    @Test("A connection ends with its answer, also if a child process was started in between")
+    func childProcess() async throws {
+        let child = Locked<pid_t>(0)
+        let world = try World { _ in
+            var arguments = [strdup("/bin/sleep"), strdup("1000"), nil]
+            defer { for argument in arguments { free(argument) } }
+            child.withLock { _ = posix_spawn(&$0, "/bin/sleep", nil, nil, &arguments, environ) }
+            return .text(.ok, "done")
+        }
+        let client = try world.client()
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        #expect(try await client.text().hasSuffix("done\n"))
+        let pid = child.withLock { $0 }
+        #expect(pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, nil, 0) == pid)
         try await world.end()
     }
 
