@@ -12,11 +12,14 @@ struct AccountRecords: Hashable, Sendable {
         let secret: SecretHash
         let name: String
         let link: SecretHash
-        /// Seconds since 1970.
-        let end: Int64
+        /// Seconds since 1970. What has ended signs nobody in, and its browser is still known for ``browserTime``.
+        var end: Int64
     }
 
-    /// The most sessions of one name; the oldest ends first.
+    /// For how long after a session its browser is known: a year.
+    static let browserTime: Int64 = 365 * 86_400
+
+    /// The most of one name. Ended ones are forgotten first, then the oldest.
     static let sessionsOfName = 32
 
     private(set) var passwords: [String: Password] = [:]
@@ -52,25 +55,27 @@ struct AccountRecords: Hashable, Sendable {
         sessions.removeAll { $0.name == name }
     }
 
-    mutating func begin(_ session: Session) {
+    /// In place of an earlier session of the same browser.
+    mutating func begin(_ session: Session, replacing browser: SecretHash? = nil, now: Int64) {
+        sessions.removeAll { $0.secret == browser }
         sessions.append(session)
-        while sessions.count(where: { $0.name == session.name }) > Self.sessionsOfName,
-            let oldest = sessions.firstIndex(where: { $0.name == session.name })
-        {
-            sessions.remove(at: oldest)
+        let own = sessions.indices.filter { sessions[$0].name == session.name }
+        guard own.count > Self.sessionsOfName, let oldest = own.first else { return }
+        sessions.remove(at: own.first { sessions[$0].end <= now } ?? oldest)
+    }
+
+    /// Its browser stays known.
+    mutating func end(_ secret: SecretHash, now: Int64) {
+        for index in sessions.indices where sessions[index].secret == secret {
+            sessions[index].end = min(sessions[index].end, now)
         }
     }
 
-    /// Whether there was one.
-    mutating func end(_ secret: SecretHash) -> Bool {
-        let count = sessions.count
-        sessions.removeAll { $0.secret == secret }
-        return sessions.count < count
-    }
-
-    /// Forgets sessions that have ended, and people who are gone.
+    /// Forgets browsers that were away for too long, and people who are gone.
     mutating func removeOutdated(_ people: People, now: Int64) {
         passwords = passwords.filter { people[$0.key]?.invitation.link == $0.value.link }
-        sessions.removeAll { $0.end <= now || people[$0.name]?.invitation.link != $0.link }
+        sessions.removeAll {
+            $0.end <= now - Self.browserTime || people[$0.name]?.invitation.link != $0.link
+        }
     }
 }

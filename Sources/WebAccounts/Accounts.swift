@@ -36,6 +36,10 @@ package actor Accounts {
     package static let passwordLength = 10...256
     /// Seconds.
     package static let sessionTime: Int64 = 30 * 86_400
+    /// For how long a browser keeps the secret of its session, by which it is known after the end, too.
+    package static let cookieTime = sessionTime + AccountRecords.browserTime
+    /// How many tries of strangers are compared, or wait for it: nobody waits behind more than these.
+    static let strangersAtOnce = 4
 
     private let queue = MonitorQueue(label: "photo-inbox.web.accounts")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
@@ -46,6 +50,7 @@ package actor Accounts {
     private let hasher = PasswordHasher()
     private let now: @Sendable () -> Int64
     private var limit = TryLimit()
+    private var strangers = 0
     private var records: AccountRecords?
     private var read: (identity: FileIdentity, people: People)?
     private var isOwnersLinkUsed = false
@@ -61,15 +66,21 @@ package actor Accounts {
 
     // MARK: - Signing in
 
-    /// A new session.
-    package func signIn(_ name: String, _ password: String) async throws(Refusal) -> Secret {
-        guard limit.tries(name, at: .now) else { throw .tooManyTries }
+    /// A new session. `cookies` are the secrets that the browser has of earlier ones.
+    package func signIn(_ name: String, _ password: String, with cookies: [Secret]) async throws(Refusal) -> Secret {
+        let browser = browser(of: name, with: cookies)
+        let source = browser.map { TryLimit.Source.browser($0) } ?? .stranger(name)
+        guard !source.isStranger || strangers < Self.strangersAtOnce, limit.tries(source, at: .now) else {
+            throw .tooManyTries
+        }
+        if source.isStranger { strangers += 1 }
+        defer { if source.isStranger { strangers -= 1 } }
         let before = hash(of: name)
         // An unknown name takes as long as a wrong password.
         let isRight = await hasher.matches(password, before?.hash)
         guard let before, isRight, hash(of: name) == before else { throw .wrong }
-        limit.succeeded(name)
-        return try begin(name, before.link)
+        limit.succeeded(source)
+        return try begin(name, before.link, replacing: browser)
     }
 
     /// Sets the password of the person whom the link was given to, once, and signs in.
@@ -99,10 +110,11 @@ package actor Accounts {
         case password(of: String)
     }
 
-    /// Ends a session.
+    /// Ends a session, if there is one: nothing is written for strangers.
     package func signOut(_ secret: Secret) throws(Refusal) {
-        let hash = secret.hash
-        try change { _ = $0.end(hash) }
+        let (hash, now) = (secret.hash, now())
+        guard current.sessions.contains(where: { $0.secret == hash && $0.end > now }) else { return }
+        try change { $0.end(hash, now: now) }
     }
 
     // MARK: - Knowing people
@@ -148,12 +160,23 @@ package actor Accounts {
         return person
     }
 
-    private func begin(_ name: String, _ link: SecretHash) throws(Refusal) -> Secret {
-        let secret = Secret()
-        let end = now() + Self.sessionTime
-        try change {
-            $0.begin(AccountRecords.Session(secret: secret.hash, name: name, link: link, end: end))
-        }
+    /// The session that says that this browser has signed in by the name before, under the password that counts now.
+    private func browser(of name: String, with cookies: [Secret]) -> SecretHash? {
+        let hashes = cookies.map(\.hash)
+        guard let link = people[name]?.invitation.link else { return nil }
+        return current.sessions.first {
+            $0.name == name && $0.link == link && hashes.contains($0.secret)
+                && $0.end > now() - AccountRecords.browserTime
+        }?.secret
+    }
+
+    private func begin(
+        _ name: String, _ link: SecretHash, replacing browser: SecretHash? = nil
+    ) throws(Refusal) -> Secret {
+        let (secret, now) = (Secret(), now())
+        let session = AccountRecords.Session(
+            secret: secret.hash, name: name, link: link, end: now + Self.sessionTime)
+        try change { $0.begin(session, replacing: browser, now: now) }
         return secret
     }
 

@@ -23,7 +23,7 @@ extension PageServer {
         // What is no name cannot be logged as one.
         let name = Person.isName(given.name) ? given.name : "?"
         do throws(Accounts.Refusal) {
-            let secret = try await accounts.signIn(name, given.password)
+            let secret = try await accounts.signIn(name, given.password, with: Self.sessions(of: request))
             options.log("\(name) signed in")
             return await signedIn(secret, request)
         } catch { return refusal(error, "sign-in of \(name)") }
@@ -44,12 +44,12 @@ extension PageServer {
         } catch { return refusal(error, "a link") }
     }
 
+    /// The cookie stays: it signs nobody in any more, but the browser's next sign-in does not wait for strangers.
     func signOut(_ request: WebRequest) async -> WebResponse {
         do throws(Accounts.Refusal) {
             for secret in Self.sessions(of: request) { try await accounts.signOut(secret) }
         } catch { return refusal(error, "signing out") }
-        let cookie = Cookies.setting(Self.sessionCookie, "", seconds: 0, isSecure: false)
-        return WebResponse(.json, .bytes([]), .noContent, fields: [("Set-Cookie", cookie)])
+        return WebResponse(.json, .bytes([]), .noContent)
     }
 
     private func signedIn(_ secret: Secret, _ request: WebRequest) async -> WebResponse {
@@ -57,7 +57,7 @@ extension PageServer {
         // Where a proxy says that it has come by TLS; if that is not so, the browser alone is misled, and keeps no cookie.
         let isSecure = request.head.fields["x-forwarded-proto"]?.lowercased() == "https"
         let cookie = Cookies.setting(
-            Self.sessionCookie, secret.text, seconds: Int(Accounts.sessionTime), isSecure: isSecure)
+            Self.sessionCookie, secret.text, seconds: Int(Accounts.cookieTime), isSecure: isSecure)
         return .json(Self.json(person), fields: [("Set-Cookie", cookie)])
     }
 

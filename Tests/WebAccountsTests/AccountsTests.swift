@@ -44,7 +44,7 @@ struct AccountsTests {
         let world = try World()
         let (link, _) = try world.invite("ana", .operator)
         let accounts = world.accounts()
-        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password) }
+        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password, with: []) }
         #expect(try await accounts.open(link) == .password(of: "ana"))
         await #expect(throws: Accounts.Refusal.unfitPassword) { try await accounts.setPassword("short", by: link) }
         let session = try await accounts.setPassword(Self.password, by: link)
@@ -53,8 +53,8 @@ struct AccountsTests {
             try await accounts.setPassword("another password", by: link)
         }
         await #expect(throws: Accounts.Refusal.wrongLink) { try await accounts.open(link) }
-        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", "another password") }
-        let second = try await accounts.signIn("ana", Self.password)
+        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", "another password", with: []) }
+        let second = try await accounts.signIn("ana", Self.password, with: [])
         // As after a restart.
         let later = world.accounts()
         #expect(await later.person(ofSession: [second])?.role == .operator)
@@ -86,25 +86,130 @@ struct AccountsTests {
         let session = try await accounts.setPassword(Self.password, by: link)
         let (next, _) = try world.invite("ana", .viewer, keeping: people)
         #expect(await accounts.person(ofSession: [session]) == nil)
-        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password) }
+        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password, with: []) }
         let again = try await accounts.setPassword(Self.password, by: next)
         #expect(await accounts.person(ofSession: [again])?.role == .viewer)
         try world.write("")
         #expect(await accounts.person(ofSession: [again]) == nil)
         #expect(await accounts.person(named: "ana") == nil)
-        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password) }
+        await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", Self.password, with: []) }
     }
 
-    @Test("The sixth try within a minute is refused, also with the right password")
+    @Test("A stranger's sixth try of a name within a minute is refused, also with the right password")
     func tries() async throws {
         let world = try World()
         let (link, _) = try world.invite("ana")
         let accounts = world.accounts()
         _ = try await accounts.setPassword(Self.password, by: link)
-        for _ in 0..<TryLimit.ofName {
-            await #expect(throws: Accounts.Refusal.wrong) { try await accounts.signIn("ana", "guessed password") }
+        for _ in 0..<TryLimit.ofSource {
+            await #expect(throws: Accounts.Refusal.wrong) {
+                try await accounts.signIn("ana", "guessed password", with: [])
+            }
         }
-        await #expect(throws: Accounts.Refusal.tooManyTries) { try await accounts.signIn("ana", Self.password) }
+        await #expect(throws: Accounts.Refusal.tooManyTries) {
+            try await accounts.signIn("ana", Self.password, with: [])
+        }
+    }
+
+    @Test("Strangers who try a name keep out no browser that has signed in by it before, also after signing out")
+    func knownBrowser() async throws {
+        let world = try World()
+        let (link, people) = try world.invite("ana")
+        var accounts = world.accounts()
+        let first = try await accounts.setPassword(Self.password, by: link)
+        for _ in 0..<TryLimit.ofSource {
+            await #expect(throws: Accounts.Refusal.wrong) {
+                try await accounts.signIn("ana", "guessed password", with: [Secret()])
+            }
+        }
+        try await accounts.signOut(first)
+        #expect(await accounts.person(ofSession: [first]) == nil)
+        for cookies in [[], [Secret()]] {
+            await #expect(throws: Accounts.Refusal.tooManyTries) {
+                try await accounts.signIn("ana", Self.password, with: cookies)
+            }
+        }
+        let second = try await accounts.signIn("ana", Self.password, with: [Secret(), first])
+        #expect(await accounts.person(ofSession: [second])?.name == "ana")
+        // The browser has the new secret now, and that counts after a restart and when the session has ended.
+        await #expect(throws: Accounts.Refusal.tooManyTries) {
+            try await accounts.signIn("ana", Self.password, with: [first])
+        }
+        accounts = world.accounts()
+        world.now.withLock { $0 += Accounts.cookieTime - 1 }
+        for _ in 0..<TryLimit.ofSource {
+            await #expect(throws: Accounts.Refusal.wrong) {
+                try await accounts.signIn("ana", "guessed password", with: [second])
+            }
+        }
+        await #expect(throws: Accounts.Refusal.tooManyTries) {
+            try await accounts.signIn("ana", Self.password, with: [second])
+        }
+        // A browser's tries are not those of strangers, and the other way round.
+        let third = try await accounts.signIn("ana", Self.password, with: [])
+        #expect(await accounts.person(ofSession: [third])?.name == "ana")
+        // A secret of one name is none of another, nor of the same name after a new link.
+        let (next, _) = try world.invite("ana", keeping: people)
+        _ = next
+        for _ in 0..<TryLimit.ofSource {
+            await #expect(throws: Accounts.Refusal.wrong) {
+                try await accounts.signIn("ana", Self.password, with: [third])
+            }
+        }
+        await #expect(throws: Accounts.Refusal.tooManyTries) {
+            try await accounts.signIn("ana", Self.password, with: [third])
+        }
+    }
+
+    @Test("A browser that was away for a year, or knows another name, is a stranger")
+    func strangeBrowser() async throws {
+        let world = try World()
+        let (link, people) = try world.invite("ana")
+        let accounts = world.accounts()
+        let session = try await accounts.setPassword(Self.password, by: link)
+        let (benLink, _) = try world.invite("ben", keeping: people)
+        let ben = try await accounts.setPassword(Self.password, by: benLink)
+        for _ in 0..<TryLimit.ofSource {
+            await #expect(throws: Accounts.Refusal.wrong) {
+                try await accounts.signIn("ana", "guessed password", with: [ben])
+            }
+        }
+        await #expect(throws: Accounts.Refusal.tooManyTries) {
+            try await accounts.signIn("ana", Self.password, with: [ben])
+        }
+        world.now.withLock { $0 += Accounts.cookieTime }
+        await #expect(throws: Accounts.Refusal.tooManyTries) {
+            try await accounts.signIn("ana", Self.password, with: [session])
+        }
+    }
+
+    @Test(
+        "Few strangers wait for a password to be compared, whatever names they give; a known browser is one of the next"
+    )
+    func flood() async throws {
+        let world = try World()
+        let (link, _) = try world.invite("ana")
+        let accounts = world.accounts()
+        let session = try await accounts.setPassword(Self.password, by: link)
+        let refusals = await withTaskGroup(of: Accounts.Refusal?.self) { tasks in
+            for number in 0..<40 {
+                tasks.addTask {
+                    do throws(Accounts.Refusal) {
+                        _ = try await accounts.signIn("stranger \(number)", Self.password, with: [])
+                        return nil
+                    } catch { return error }
+                }
+            }
+            tasks.addTask {
+                do throws(Accounts.Refusal) {
+                    _ = try await accounts.signIn("ana", Self.password, with: [session])
+                    return nil
+                } catch { return error }
+            }
+            return await tasks.reduce(into: [Accounts.Refusal?]()) { $0.append($1) }
+        }
+        #expect(refusals.count(where: { $0 == nil }) == 1)
+        #expect(refusals.contains(.wrong) && refusals.contains(.tooManyTries))
     }
 
     @Test("With a wrong line nobody is anybody, and it is said")

@@ -53,21 +53,31 @@ struct PeopleTests {
         #expect(SecretHash(secret.hash.description) == secret.hash)
     }
 
-    @Test("A name is tried five times a minute, and all names sixty times")
+    @Test("Strangers try a name five times a minute, and all names sixty times; a known browser has tries of its own")
     func tries() {
         var limit = TryLimit()
         let start = ContinuousClock.now
-        func tries(_ name: String, _ seconds: Double) -> Bool { limit.tries(name, at: start + .seconds(seconds)) }
-        let first = (0...TryLimit.ofName).map { _ in tries("ana", 0) }
-        #expect(first == Array(repeating: true, count: TryLimit.ofName) + [false])
-        let later = [tries("ben", 0), tries("ana", 59.9), tries("ana", 60)]
+        func tries(_ source: TryLimit.Source, _ seconds: Double = 0) -> Bool {
+            limit.tries(source, at: start + .seconds(seconds))
+        }
+        let first = (0...TryLimit.ofSource).map { _ in tries(.stranger("ana")) }
+        #expect(first == Array(repeating: true, count: TryLimit.ofSource) + [false])
+        let later = [tries(.stranger("ben")), tries(.stranger("ana"), 59.9), tries(.stranger("ana"), 60)]
         #expect(later == [true, false, true])
-        limit.succeeded("ana")
-        let again = (0..<TryLimit.ofName).map { _ in tries("ana", 60) }
+        limit.succeeded(.stranger("ana"))
+        let again = (0..<TryLimit.ofSource).map { _ in tries(.stranger("ana"), 60) }
         #expect(!again.contains(false))
-        var all = TryLimit()
-        let counts = (0..<100).filter { all.tries("name \($0)", at: start) }
-        #expect(counts.count == TryLimit.ofAll)
+
+        limit = TryLimit()
+        let names = (0..<100).filter { tries(.stranger("name \($0)")) }
+        #expect(names.count == TryLimit.ofStrangers)
+        for browser in [Secret().hash, Secret().hash] {
+            let own = (0...TryLimit.ofSource).map { _ in tries(.browser(browser)) }
+            #expect(own == Array(repeating: true, count: TryLimit.ofSource) + [false])
+        }
+        limit.succeeded(.stranger("name 0"))
+        let afterwards = [tries(.stranger("ana")), tries(.stranger("ben"))]
+        #expect(afterwards == [true, false])
     }
 
     @Test("Passwords and sessions are read as they were written; damaged lines are left out")
@@ -75,21 +85,29 @@ struct PeopleTests {
         let hash = try #require(PasswordHash(text: "$y$j9T$abc$def"))
         var records = AccountRecords()
         records.set(AccountRecords.Password(link: Self.hash, hash: hash), of: "ana")
+        func session(_ secret: SecretHash, end: Int64 = 7) -> AccountRecords.Session {
+            AccountRecords.Session(secret: secret, name: "ana", link: Self.hash, end: end)
+        }
         let secret = Secret().hash
-        records.begin(AccountRecords.Session(secret: secret, name: "ana", link: Self.hash, end: 7))
+        records.begin(session(secret), now: 0)
         #expect(AccountRecords(records.text) == records)
         #expect(AccountRecords("password:ana\nsession:x:ana:y:7\nother\n" + records.text) == records)
-        for _ in 0..<AccountRecords.sessionsOfName {
-            records.begin(AccountRecords.Session(secret: Secret().hash, name: "ana", link: Self.hash, end: 7))
-        }
-        #expect(records.sessions.count == AccountRecords.sessionsOfName)
-        let wasThere = records.end(secret)
-        #expect(!wasThere)
+        let others = (0..<AccountRecords.sessionsOfName).map { _ in Secret().hash }
+        for other in others { records.begin(session(other), now: 0) }
+        #expect(records.sessions.map(\.secret) == others)
+        // What has ended is forgotten before what is older, and a browser has one session.
+        records.end(others[1], now: 3)
+        records.end(others[1], now: 5)
+        #expect(records.sessions[1].end == 3)
+        records.begin(session(secret), now: 3)
+        #expect(records.sessions.map(\.secret) == [others[0]] + others[2...] + [secret])
+        records.begin(session(others[1]), replacing: secret, now: 3)
+        #expect(records.sessions.map(\.secret) == [others[0]] + others[2...] + [others[1]])
         var people = People()
         people.put(Self.person("ana"))
-        records.removeOutdated(people, now: 6)
+        records.removeOutdated(people, now: 6 + AccountRecords.browserTime)
         #expect(records.sessions.count == AccountRecords.sessionsOfName)
-        records.removeOutdated(people, now: 7)
+        records.removeOutdated(people, now: 7 + AccountRecords.browserTime)
         #expect(records.sessions.isEmpty && records.passwords.count == 1)
         people.put(Self.person("ana", link: Secret().hash))
         records.removeOutdated(people, now: 0)
