@@ -41,14 +41,14 @@ package actor ThumbnailService: DaemonPart {
     private var adopting: Task<Void, Never>?
     private var pace = Pace.working
     private nonisolated let counts = Locked(Counts())
-    /// Whether its decoder is not to be waited for.
-    private nonisolated let stopping = Locked(false)
 
     private enum Pace { case working, pausing, stopped }
 
     private struct Counts {
         /// By the newest settings, whose clients may come later.
         var isEnabled = false
+        /// Whether a decoder is not to be waited for.
+        var isStopping = false
         var clients: [DecoderClient] = []
         var made = 0
         var failed = 0
@@ -81,7 +81,7 @@ package actor ThumbnailService: DaemonPart {
         pace = .working
         var next = settings.pictures.isEnabled ? ThumbnailWork(settings, state: settings.state) : nil
         if next != nil { subsystem.enter("identifying the decoder") }
-        let shouldStop = { [stopping] in stopping.withLock { $0 } }
+        let shouldStop = { [counts] in counts.withLock { $0.isStopping } }
         next?.identifyDecoder(shouldStop: shouldStop)
         if shouldStop() { return }
         if next == work { return resume() }
@@ -91,7 +91,7 @@ package actor ThumbnailService: DaemonPart {
         do {
             let clients = try next.clients()
             self.clients = clients
-            counts.withLock { $0 = Counts(isEnabled: $0.isEnabled, clients: clients) }
+            counts.withLock { ($0.clients, $0.made, $0.failed, $0.kinds, $0.trouble) = (clients, 0, 0, [:], nil) }
             let mark = "\(next.key) \(Self.identity(ofCatalogue: catalogue.path))"
             queue.begin(after: next.store.doneUpTo(mark), mark)
             let faceless = next.programWithoutFaces(shouldStop: shouldStop)
@@ -106,7 +106,7 @@ package actor ThumbnailService: DaemonPart {
     /// What is filed until the end gets its pictures, too.
     package nonisolated func end(hurrying: Bool) async -> @Sendable () async -> Void {
         {
-            self.stopping.withLock { $0 = true }
+            self.counts.withLock { $0.isStopping = true }
             await self.stop()
         }
     }
