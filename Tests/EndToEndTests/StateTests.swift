@@ -70,23 +70,23 @@ extension EndToEnd {
         @Test("A dump during much work is written, and balances each time")
         func busy() async throws {
             let house = try House()
-            let daemon = try await house.start()
+            let daemon = try await house.start(configuration: House.oneCard)
             let count = 150
             try makeDirectory("\(house.outside)/many")
             for number in 0..<count {
                 try write(try Photos.unique(number), to: "\(house.outside)/many/\(number).jpg")
             }
+            // Paused, it is at work for as long as the test wants.
+            #expect(try await house.ask("pause", "card").status == 0)
             try move("\(house.outside)/many", to: "\(house.inbox)/many")
-            try await daemon.line(holding: "filed inbox/many/")
-            var sawWork = false
-            var filed = 0
-            while filed < count {
-                let counts = try #require(try await house.state(of: daemon).inboxes.first?.counts)
+            var counts = try #require(try await house.state(of: daemon).inboxes.first?.counts)
+            while counts.inHand == 0 { counts = try #require(try await house.state(of: daemon).inboxes.first?.counts) }
+            #expect(counts.balances)
+            #expect(try await house.ask("resume", "card").status == 0)
+            while counts.filed < count {
+                counts = try #require(try await house.state(of: daemon).inboxes.first?.counts)
                 #expect(counts.balances)
-                sawWork = sawWork || counts.inHand > 0
-                filed = counts.filed
             }
-            #expect(sawWork, "asked while it was at work")
             #expect(house.files(in: house.library).count == count)
             let state = try await house.state(of: daemon)
             #expect(state.outcomes.count == 50, "the last fifty")
