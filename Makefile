@@ -35,7 +35,7 @@ deps: ## say which system libraries are missing and install them (asks first on 
 	@scripts/deps build $(FACES:1=faces)
 
 test-deps: deps ## the same, with what the tests use
-	@scripts/deps build test
+	@scripts/deps build test web-test
 
 build: deps ## build for debugging
 	swift build
@@ -136,7 +136,8 @@ man: build ## write docs/man anew, after a key, a problem or an option was added
 
 run: release ## build and start in the foreground: drop photos into ./inbox, find them in ./library, and see the pages
 	@mkdir -p inbox library && mkdir -p -m 0750 .photo-inbox
-	@$(release)/photoinbox web --state .photo-inbox & exec $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox --set pictures.enabled=yes
+	@$(release)/photoinbox web --state .photo-inbox & trap : INT; trap "kill $$! 2> /dev/null" EXIT; \
+	    $(release)/photoinboxd --inbox inbox --library library --state .photo-inbox --set pictures.enabled=yes
 
 deb: release ## build a Debian package in .build/deb, from the release build; what it needs beyond: dpkg-dev
 	@scripts/deps build deb

@@ -68,7 +68,7 @@ extension PageServer {
             options.log("\(what) refused: wrong name or password")
             return .failure(.forbidden, "the name or the password is wrong")
         case .tooManyTries:
-            options.log("\(what) refused: too many tries")
+            // Not logged: strangers could fill the journal with it. Those that were compared are there.
             return .failure(
                 .tooManyRequests, "too many tries", action: "Wait a minute.", fields: [("Retry-After", "60")])
         case .wrongLink:
