@@ -6,14 +6,24 @@ import TestSupport
 import Testing
 
 /// A browser, and what drives it.
-private enum Browser {
-    /// Where playwright and axe are: scripts/deps web-test.
+private enum Browser: String, CaseIterable, CustomTestStringConvertible {
+    case chromium = "chromium-headless-shell"
+    case firefox = "firefox-esr"
+
+    var testDescription: String { rawValue }
+
+    /// Where playwright, marionette_driver and axe are: scripts/deps web-test.
     static let python =
         String(#filePath.dropLast("Tests/EndToEndTests/WebTests.swift".count)) + ".build/tools/web/bin/python"
-    static let script = String(#filePath.dropLast("WebTests.swift".count)) + "Scripts/pages.py"
-    static let isThere = access(python, X_OK) == 0 && access("/usr/bin/chromium-headless-shell", X_OK) == 0
-    static let isMissing: Comment =
-        "skipped: chromium-headless-shell or playwright is not installed; scripts/deps web-test installs them"
+    static let areThere =
+        allCases.allSatisfy { access("/usr/bin/\($0.rawValue)", X_OK) == 0 } && access(python, X_OK) == 0
+    static let areMissing: Comment =
+        "skipped: chromium-headless-shell, firefox-esr or their drivers are missing; scripts/deps web-test installs them"
+
+    var script: String {
+        String(#filePath.dropLast("WebTests.swift".count)) + "Scripts/"
+            + (self == .chromium ? "pages.py" : "pages_firefox.py")
+    }
 }
 
 extension EndToEnd {
@@ -31,8 +41,8 @@ extension EndToEnd {
 
         @Test(
             "In a browser: signing in, Now, Needs you, without an error, a violation, or another host",
-            .enabled(if: Browser.isThere, Browser.isMissing))
-        func browser() async throws {
+            .enabled(if: Browser.areThere, Browser.areMissing), arguments: Browser.allCases)
+        private func browser(_ browser: Browser) async throws {
             let house = try House()
             try makeDirectory(house.path("phones"))
             try makeDirectory(house.path("shots"))
@@ -44,11 +54,12 @@ extension EndToEnd {
             let pages = try house.pages()
             let address = try await pages.address()
             let run = try RunningProgram([
-                Browser.python, Browser.script, address, house.path("shots"), "\(Int(waitLimit / 10))",
+                Browser.python, browser.script, address, house.path("shots"), "\(Int(waitLimit / 10))",
             ])
             let ending = try await run.ending()
             #expect(ending == .status(0), "\(run.lines.suffix(30).joined(separator: "\n"))")
-            #expect(Tree.files(below: house.path("shots")).count == 25)
+            let shots = Tree.files(below: house.path("shots")).filter { $0.key.hasSuffix(".png") }
+            #expect(shots.count == (browser == .chromium ? 25 : 3))
             pages.program.signal(SIGINT)
             _ = try await pages.program.ending()
             let left = try await house.ask("list", "--outcome", "quarantined")
