@@ -9,8 +9,9 @@ import SystemPackage
 
 /// The daemon's directories, as far as this process knows them.
 package struct Places {
-    /// The configuration; nil if only directories were named.
+    /// The configuration; nil if only directories were named, and if it has mistakes.
     package let settings: Settings?
+    package let hasMistakes: Bool
     /// The configuration file that was named.
     package let named: BytePath?
     package let state: BytePath
@@ -45,6 +46,7 @@ package struct Places {
         if state == nil, named == nil, Self.isEmbedded { state = Self.embedded }
         if let state, named == nil {
             settings = nil
+            hasMistakes = false
             self.state = state
             runtime = options.runtime?.path ?? state.appending("run")
             catalogue = state.appending("catalogue.sqlite")
@@ -64,6 +66,7 @@ package struct Places {
         do throws(CommandFailure) {
             settings = try Self.read(named)
             self.settings = settings
+            hasMistakes = false
         } catch {
             guard isTolerant, error.status == .configuration, let rough = Self.rough(named) else {
                 throw error
@@ -74,6 +77,7 @@ package struct Places {
             }
             settings = rough
             self.settings = nil
+            hasMistakes = true
         }
         self.state = state ?? settings.state
         runtime = options.runtime?.path ?? state?.appending("run") ?? settings.runtime

@@ -1,4 +1,4 @@
-/// A strong entity tag: `"9f86d0…"`, the SHA-256 of the content.
+/// A strong entity tag, made of what changes with the content: `"9f86d0…"`.
 package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// With its quotation marks.
     package let description: String

@@ -34,6 +34,8 @@ package actor Accounts {
     }
 
     package static let passwordLength = 10...256
+    /// The most bytes of a password: crypt(3) refuses more.
+    package static let passwordSize = 511
     /// Seconds.
     package static let sessionTime: Int64 = 30 * 86_400
     /// For how long a browser keeps the secret of its session, by which it is known after the end, too.
@@ -44,8 +46,8 @@ package actor Accounts {
     private let queue = MonitorQueue(label: "photo-inbox.web.accounts")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
 
-    private let peopleFile: BytePath
-    private let state: BytePath
+    private let peopleFile: BytePath?
+    private let state: BytePath?
     private let owner: Owner?
     private let hasher = PasswordHasher()
     private let now: @Sendable () -> Int64
@@ -57,8 +59,10 @@ package actor Accounts {
 
     private static let recordsFile: BytePath = "accounts"
 
+    /// `peopleFile` says who may use the pages besides the owner. Passwords and sessions are kept in the directory `state`, or
+    /// in memory alone. No other server may use that directory.
     package init(
-        peopleFile: BytePath, state: BytePath, owner: Owner? = nil,
+        peopleFile: BytePath? = nil, state: BytePath? = nil, owner: Owner? = nil,
         now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }
     ) {
         (self.peopleFile, self.state, self.owner, self.now) = (peopleFile, state, owner, now)
@@ -68,17 +72,17 @@ package actor Accounts {
 
     /// A new session. `cookies` are the secrets that the browser has of earlier ones.
     package func signIn(_ name: String, _ password: String, with cookies: [Secret]) async throws(Refusal) -> Secret {
-        let browser = browser(of: name, with: cookies)
+        let browser = try browser(of: name, with: cookies)
         let source = browser.map { TryLimit.Source.browser($0) } ?? .stranger(name)
         guard !source.isStranger || strangers < Self.strangersAtOnce, limit.tries(source, at: .now) else {
             throw .tooManyTries
         }
         if source.isStranger { strangers += 1 }
         defer { if source.isStranger { strangers -= 1 } }
-        let before = hash(of: name)
+        let before = try hash(of: name)
         // An unknown name takes as long as a wrong password.
         let isRight = await hasher.matches(password, before?.hash)
-        guard let before, isRight, hash(of: name) == before else { throw .wrong }
+        guard let before, isRight, try hash(of: name) == before else { throw .wrong }
         limit.succeeded(source)
         return try begin(name, before.link, replacing: browser)
     }
@@ -86,7 +90,9 @@ package actor Accounts {
     /// Sets the password of the person whom the link was given to, once, and signs in.
     package func setPassword(_ password: String, by link: Secret) async throws(Refusal) -> Secret {
         let person = try invited(by: link)
-        guard Self.passwordLength.contains(password.count), password.utf8.count <= 1_024 else { throw .unfitPassword }
+        guard Self.passwordLength.contains(password.count), password.utf8.count <= Self.passwordSize else {
+            throw .unfitPassword
+        }
         guard let hash = await hasher.hash(password) else { throw .failed("there is no libcrypt with yescrypt") }
         // The link may have been used meanwhile.
         guard try invited(by: link) == person else { throw .wrongLink }
@@ -113,15 +119,15 @@ package actor Accounts {
     /// Ends a session, if there is one: nothing is written for strangers.
     package func signOut(_ secret: Secret) throws(Refusal) {
         let (hash, now) = (secret.hash, now())
-        guard current.sessions.contains(where: { $0.secret == hash && $0.end > now }) else { return }
+        guard try current().sessions.contains(where: { $0.secret == hash && $0.end > now }) else { return }
         try change { $0.end(hash, now: now) }
     }
 
     // MARK: - Knowing people
 
-    /// The person of the first of these secrets that is a session.
+    /// The person of the first of these secrets that is a session; nobody while that cannot be known.
     package func person(ofSession secrets: [Secret]) -> Person? {
-        let people = people
+        guard let people = try? people(), let current = try? current() else { return nil }
         for hash in secrets.map(\.hash) {
             guard let session = current.sessions.first(where: { $0.secret == hash }), session.end > now(),
                 let person = people[session.name], person.invitation.link == session.link
@@ -133,38 +139,33 @@ package actor Accounts {
 
     /// Why nobody of the file of people can use the pages; nil also without such a file.
     package var mistake: String? {
-        do {
-            let bytes = try openDirectory(peopleFile.parent).openBeneath(peopleFile.name, .read).read(1 << 20)
-            _ = try People(String(decoding: bytes, as: UTF8.self))
-            return nil
-        } catch let error as SystemCallError where error.code == .noSuchFileOrDirectory { return nil } catch {
-            return "\(peopleFile) cannot be used: \(error)"
-        }
+        do throws(Refusal) { _ = try people() } catch { if case .failed(let reason) = error { return reason } }
+        return nil
     }
 
     /// The person of a name that a proxy has verified.
-    package func person(named name: String) -> Person? { people[name] }
+    package func person(named name: String) -> Person? { (try? people())?[name] }
 
     // MARK: - Files
 
-    private func hash(of name: String) -> AccountRecords.Password? {
-        guard let password = current.passwords[name], people[name]?.invitation.link == password.link else { return nil }
-        return password
+    private func hash(of name: String) throws(Refusal) -> AccountRecords.Password? {
+        let (password, person) = (try current().passwords[name], try people()[name])
+        return person?.invitation.link == password?.link ? password : nil
     }
 
     private func invited(by link: Secret) throws(Refusal) -> Person {
         let hash = link.hash
-        guard let person = people.all.first(where: { $0.invitation.link == hash }), person.invitation.end > now(),
-            current.passwords[person.name]?.link != hash
+        guard let person = try people().all.first(where: { $0.invitation.link == hash }), person.invitation.end > now(),
+            try current().passwords[person.name]?.link != hash
         else { throw .wrongLink }
         return person
     }
 
     /// The session that says that this browser has signed in by the name before, under the password that counts now.
-    private func browser(of name: String, with cookies: [Secret]) -> SecretHash? {
+    private func browser(of name: String, with cookies: [Secret]) throws(Refusal) -> SecretHash? {
         let hashes = cookies.map(\.hash)
-        guard let link = people[name]?.invitation.link else { return nil }
-        return current.sessions.first {
+        guard let link = try people()[name]?.invitation.link else { return nil }
+        return try current().sessions.first {
             $0.name == name && $0.link == link && hashes.contains($0.secret)
                 && $0.end > now() - AccountRecords.browserTime
         }?.secret
@@ -181,35 +182,53 @@ package actor Accounts {
     }
 
     private func change(_ body: (inout AccountRecords) -> Void) throws(Refusal) {
-        var new = current
-        new.removeOutdated(people, now: now())
+        var new = try current()
+        // While it is not known who may use the pages, nobody is forgotten.
+        if let people = try? people() { new.removeOutdated(people, now: now()) }
         body(&new)
-        do throws(SystemCallError) {
-            try openDirectory(state).put(
-                Array(new.text.utf8), as: Self.recordsFile, mode: 0o600, durably: true)
-        } catch { throw .failed("\(state.appending(Self.recordsFile)) cannot be written: \(error)") }
+        if let state {
+            do throws(SystemCallError) {
+                try openDirectory(state).put(
+                    Array(new.text.utf8), as: Self.recordsFile, mode: 0o600, durably: true)
+            } catch { throw .failed("\(state.appending(Self.recordsFile)) cannot be written: \(error)") }
+        }
         records = new
     }
 
-    private var current: AccountRecords {
+    /// Throws if the file cannot be read: it must not be replaced then.
+    private func current() throws(Refusal) -> AccountRecords {
         if let records { return records }
-        let bytes = try? openDirectory(state).openBeneath(Self.recordsFile, .read).read(16 << 20)
-        let read = AccountRecords(String(decoding: bytes ?? [], as: UTF8.self))
-        records = read
-        return read
+        var found = AccountRecords()
+        if let state {
+            do throws(SystemCallError) {
+                let bytes = try openDirectory(state).openBeneath(Self.recordsFile, .read).read(16 << 20)
+                found = AccountRecords(String(decoding: bytes, as: UTF8.self))
+            } catch {
+                if error.code != .noSuchFileOrDirectory {
+                    throw .failed("\(state.appending(Self.recordsFile)) cannot be read: \(error)")
+                }
+            }
+        }
+        records = found
+        return found
     }
 
-    /// Those of the file as it is now, and the owner. Nobody, while the file cannot be read or has a wrong line.
-    private var people: People {
+    /// Those of the file as it is now, and the owner. Throws while the file cannot be read or has a wrong line.
+    private func people() throws(Refusal) -> People {
         var people = People()
-        if let file = try? openDirectory(peopleFile.parent).openBeneath(peopleFile.name, [.read, .nonBlocking]),
-            let identity = try? FileStatus(of: file).identity
-        {
-            if read?.identity != identity {
-                let bytes = (try? file.read(1 << 20)) ?? []
-                read = (identity, (try? People(String(decoding: bytes, as: UTF8.self))) ?? People())
+        if let peopleFile {
+            do {
+                let file = try openDirectory(peopleFile.parent).openBeneath(peopleFile.name, [.read, .nonBlocking])
+                let identity = try FileStatus(of: file).identity
+                if read?.identity != identity {
+                    read = (identity, try People(String(decoding: try file.read(1 << 20), as: UTF8.self)))
+                }
+                people = read?.people ?? people
+            } catch {
+                if (error as? SystemCallError)?.code != .noSuchFileOrDirectory {
+                    throw .failed("\(peopleFile) cannot be used: \(error)")
+                }
             }
-            people = read?.people ?? people
         }
         if let owner { people.put(owner.person) }
         return people

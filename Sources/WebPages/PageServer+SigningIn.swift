@@ -23,9 +23,8 @@ extension PageServer {
         // What is no name cannot be logged as one.
         let name = Person.isName(given.name) ? given.name : "?"
         do throws(Accounts.Refusal) {
-            let secret = try await accounts.signIn(name, given.password, with: Self.sessions(of: request))
-            options.log("\(name) signed in")
-            return await signedIn(secret, request)
+            let secret = try await accounts.signIn(name, given.password, with: sessions(of: request))
+            return await signedIn(secret, request, "signed in")
         } catch { return refusal(error, "sign-in of \(name)") }
     }
 
@@ -35,10 +34,10 @@ extension PageServer {
         }
         do throws(Accounts.Refusal) {
             if let password = given.password {
-                return await signedIn(try await accounts.setPassword(password, by: link), request)
+                return await signedIn(try await accounts.setPassword(password, by: link), request, "set a password")
             }
             switch try await accounts.open(link) {
-            case .session(let secret): return await signedIn(secret, request)
+            case .session(let secret): return await signedIn(secret, request, "signed in")
             case .password(let name): return .json(.object([JSONField("password_for", name)]))
             }
         } catch { return refusal(error, "a link") }
@@ -47,17 +46,18 @@ extension PageServer {
     /// The cookie stays: it signs nobody in any more, but the browser's next sign-in does not wait for strangers.
     func signOut(_ request: WebRequest) async -> WebResponse {
         do throws(Accounts.Refusal) {
-            for secret in Self.sessions(of: request) { try await accounts.signOut(secret) }
+            for secret in sessions(of: request) { try await accounts.signOut(secret) }
         } catch { return refusal(error, "signing out") }
         return WebResponse(.json, .bytes([]), .noContent)
     }
 
-    private func signedIn(_ secret: Secret, _ request: WebRequest) async -> WebResponse {
+    private func signedIn(_ secret: Secret, _ request: WebRequest, _ done: String) async -> WebResponse {
         let person = await accounts.person(ofSession: [secret])
+        options.log("\(person?.name ?? "?") \(done)")
         // Where a proxy says that it has come by TLS; if that is not so, the browser alone is misled, and keeps no cookie.
         let isSecure = request.head.fields["x-forwarded-proto"]?.lowercased() == "https"
         let cookie = Cookies.setting(
-            Self.sessionCookie, secret.text, seconds: Int(Accounts.cookieTime), isSecure: isSecure)
+            options.cookie, secret.text, seconds: Int(Accounts.cookieTime), isSecure: isSecure)
         return .json(Self.json(person), fields: [("Set-Cookie", cookie)])
     }
 
@@ -77,7 +77,9 @@ extension PageServer {
                 action: "Ask for a new one: photoinbox web user add NAME")
         case .unfitPassword:
             return .failure(
-                .badRequest, "a password has \(length.lowerBound) to \(length.upperBound) characters")
+                .badRequest,
+                "a password has \(length.lowerBound) to \(length.upperBound) characters, in at most "
+                    + "\(Accounts.passwordSize) bytes")
         case .failed(let reason):
             options.log("\(what) failed: \(reason)")
             return .failure(.failed, "the server has a problem", action: "See its journal.")

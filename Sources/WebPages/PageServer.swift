@@ -18,6 +18,11 @@ package struct PageServer: Sendable {
         package var proxy: UInt32?
         /// The person who is the user of this process: requests are this user's own.
         package var owner: String?
+        /// The name of the cookie that has a session: browsers send cookies to all ports of a host.
+        package var cookie = "photoinbox"
+        /// The hosts, without ports, for which pages are served; nil for all. A name of a stranger that stands for this machine
+        /// is none of them.
+        package var hosts: Set<String>?
         /// Writes a line for the administrator.
         package var log: @Sendable (String) -> Void = { _ in }
 
@@ -30,8 +35,6 @@ package struct PageServer: Sendable {
     private let actions: DaemonClient
     private let looks: DaemonClient
     private let live: LiveHub
-
-    package static let sessionCookie = "photoinbox"
 
     package init(
         _ places: Places, accounts: Accounts, options: Options, thumbnails: @escaping Thumbnails
@@ -46,6 +49,11 @@ package struct PageServer: Sendable {
     }
 
     package func answer(to request: WebRequest) async -> WebResponse {
+        if let hosts = options.hosts {
+            let host = request.head.fields["host"]?.lowercased() ?? ""
+            let name = host.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
+            guard hosts.contains(name) else { return .failure(.forbidden, "the pages are not served as \(host)") }
+        }
         guard let route = Route(request.head.target) else { return .notFound }
         guard route.methods.contains(request.head.method) else {
             let allowed = route.methods.map(\.rawValue).joined(separator: ", ")
@@ -97,11 +105,11 @@ package struct PageServer: Sendable {
         if case .local(let user) = request.peer, user == options.proxy, let name = request.head.fields["remote-user"] {
             return await accounts.person(named: name)
         }
-        return await accounts.person(ofSession: Self.sessions(of: request))
+        return await accounts.person(ofSession: sessions(of: request))
     }
 
-    static func sessions(of request: WebRequest) -> [Secret] {
-        Cookies.values(of: sessionCookie, in: request.head.fields).compactMap { Secret($0) }
+    func sessions(of request: WebRequest) -> [Secret] {
+        Cookies.values(of: options.cookie, in: request.head.fields).compactMap { Secret($0) }
     }
 
     /// A request that changes something comes from a script of the page: no form, and no script of another site, can send this

@@ -5,6 +5,7 @@ import FileValues
 import HTTPValues
 import LinuxKernel
 import Reporting
+import Settings
 import SystemMonitor
 import SystemPackage
 import WebServing
@@ -31,7 +32,8 @@ actor Records {
         }
         return found.map { outcome in
             let file = outcome.outcome.destination
-            let size = file.flatMap { try? FileStatus(at: $0) }.map(\.identity.size)
+            let status = file.flatMap { try? FileStatus(at: $0) }
+            let size = status?.kind == .regular ? status?.identity.size : nil
             let type = file.map { MediaType.ofPhoto(named: $0.name.escaped) }
             return .object(
                 outcome.fields + [
@@ -47,9 +49,20 @@ actor Records {
             try catalogue.outcome(id: operation)
         }
         guard let outcome = found?.outcome, outcome.outcome == .quarantined, let path = outcome.destination,
-            let file = try? openDirectory(path.parent).openBeneath(path.name, [.read, .nonBlocking])
+            let file = try? open(path)
         else { return nil }
         return OpenContent(file, named: path.name, queue: queue)
+    }
+
+    /// In the configured quarantine alone, whatever path the catalogue has.
+    private func open(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
+        guard let quarantine = places.settings?.library?.quarantine else {
+            return try openDirectory(path.parent).openBeneath(path.name, [.read, .nonBlocking])
+        }
+        guard let inside = path.relative(to: quarantine) else {
+            throw SystemCallError("open", .noSuchFileOrDirectory, path: path)
+        }
+        return try openDirectory(quarantine).openBeneath(inside, [.read, .nonBlocking])
     }
 
     func thumbnail(of hash: [UInt8]) -> OpenContent? {

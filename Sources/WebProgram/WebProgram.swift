@@ -1,5 +1,5 @@
 package import CommandContact
-package import CommandSupport
+import CommandSupport
 package import FileValues
 import Glibc
 import LinuxKernel
@@ -16,29 +16,22 @@ package import WebServing
 package struct WebProgram {
     /// Of the daemon that is shown.
     package let places: Places
-    /// Who may use the pages.
-    package let people: BytePath
-    /// Passwords and sessions.
-    package let state: BytePath
-    /// The person who started it in a terminal.
-    package let owner: Accounts.Owner?
-    private var proxy: UInt32?
+    private let accounts: Accounts
+    private var options = PageServer.Options()
 
-    /// Served by a person in a terminal.
-    package init(_ places: Places, owner: Accounts.Owner) throws(CommandFailure) {
+    /// Served at a port of this machine to the person who started it in a terminal, and to nobody else.
+    package init(_ places: Places, owner: Accounts.Owner, port: UInt16) {
         self.places = places
-        self.owner = owner
-        people = Self.people(of: places)
-        let own = places.state.appending("web")
-        let isOwn = places.state.withCString { access($0, W_OK) } == 0
-        // Of a daemon of another user only what everybody may read is used.
-        state = isOwn ? own : SettingsContext.ofProcess().home?.state.appending("photoinbox-web") ?? own
-        do throws(SystemCallError) { try makeDirectory(state, mode: 0o700) } catch { throw CommandFailure(error) }
+        accounts = Accounts(owner: owner)
+        options.owner = owner.person.name
+        options.cookie = "photoinbox-\(port)"
+        options.hosts = ["127.0.0.1", "localhost"]
+        options.log = Self.log
     }
 
     /// The file of people that belongs to a configuration, or to a state directory without one.
     package static func people(of places: Places) -> BytePath {
-        guard places.settings != nil else { return places.state.appending(peopleFile) }
+        guard places.settings != nil || places.hasMistakes else { return places.state.appending(peopleFile) }
         let context = SettingsContext.ofProcess()
         let file = places.named ?? context.standardFile
         return (file.isAbsolute ? file : context.workingDirectory.appending(file)).parent.appending(peopleFile)
@@ -73,12 +66,13 @@ package struct WebProgram {
                     .usage, "no socket was handed over; photoinbox-web.socket does that",
                     action: "To try it in a terminal: photoinbox web")
             }
-            program.confine()
             var limits = WebLimits()
             limits.idle = .seconds(60)
             program.serve(listeners, limits)
         } catch {
             log((error as? CommandFailure)?.text ?? "\(error)")
+            // A connection that waits starts it again at once, without a limit: not in a busy loop.
+            sleep(1)
             exit((error as? CommandFailure)?.status.rawValue ?? EX_OSERR)
         }
     }
@@ -87,27 +81,33 @@ package struct WebProgram {
         // They are this unit's, and not the daemon's, whose places the configuration has.
         let own = getenv("STATE_DIRECTORY").map { String(cString: $0) }
         for name in ["STATE_DIRECTORY", "RUNTIME_DIRECTORY"] { unsetenv(name) }
+        // The daemon that runs has read a configuration without mistakes.
         places = try Places(
-            PlaceOptions(config: configuration.map { RawArgument(path: BytePath($0)) }), remarks: false)
-        people = Self.people(of: places)
+            PlaceOptions(config: configuration.map { RawArgument(path: BytePath($0)) }), despiteMistakes: true,
+            remarks: false)
         guard let own else {
             throw CommandFailure(.usage, "$STATE_DIRECTORY is not set; photoinbox-web.service does that")
         }
-        state = BytePath(own)
-        owner = nil
+        let people = Self.people(of: places)
+        accounts = Accounts(peopleFile: people, state: BytePath(own))
+        options.log = Self.log
         if let proxy {
             guard let user = userNumber(proxy) else { throw CommandFailure(.usage, "there is no user \(proxy)") }
-            self.proxy = user
+            options.proxy = user
         }
+        confine(to: people.parent, writing: BytePath(own))
     }
 
     /// Gives up all files but those that are shown, the configuration's directory with web.users, and its own state. What the
     /// unit's mounts forbid is forbidden once more, and inboxes, which only the configuration knows.
-    private func confine() {
+    private func confine(to people: BytePath, writing state: BytePath) {
         let system: [BytePath] = ["/etc", "/usr", "/lib", "/lib64", "/proc", "/sys", "/dev", "/run"]
         let shown =
-            [people.parent, places.state, places.catalogue.parent]
+            [people, places.state, places.catalogue.parent]
             + (places.settings?.library.map { [$0.quarantine] } ?? [])
+        for inbox in places.settings?.inboxes ?? [] where shown.contains(where: { inbox.path.isInside($0) }) {
+            Self.log("inbox \(inbox.name) is beside the configuration or the state, and so can be read from here")
+        }
         do throws(SystemCallError) { try Confinement.keep(reading: system + shown, writing: [state]) } catch {
             Self.log("could not restrict its access to what it shows, continuing: \(error)")
         }
@@ -119,17 +119,12 @@ package struct WebProgram {
     package func serve(_ listeners: [WebListener], _ limits: WebLimits = WebLimits()) -> Never {
         let store = ThumbnailStore(state: places.state)
         let sizes = (places.settings?.pictures ?? .standard).sizes
-        let accounts = Accounts(peopleFile: people, state: state, owner: owner)
-        var options = PageServer.Options()
-        options.proxy = proxy
-        options.owner = owner?.person.name
-        options.log = Self.log
         let pages = PageServer(places, accounts: accounts, options: options) { hash throws(SystemCallError) in
             guard let size = sizes.last else { throw SystemCallError("open", .noSuchFileOrDirectory) }
             return try store.open(hash, "\(size)")
         }
         let server = WebServer(limits) { await pages.answer(to: $0) }
-        Task {
+        Task { [accounts] in
             if let mistake = await accounts.mistake { Self.log(mistake) }
             do {
                 try await server.run(listeners)

@@ -1,7 +1,7 @@
 /// What the connections of a server do, and by when. A value without I/O.
 ///
-/// Slow clients keep nobody out: each step has a deadline, and when all places are taken, the connection that has waited
-/// longest for a request loses its place.
+/// Slow clients keep nobody out: each step has a deadline, and when all places are taken, the connection whose request, or the
+/// rest of it, has been waited for longest loses its place.
 struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
     enum Phase: Hashable, Sendable {
         /// For the first request, or the next one.
@@ -15,11 +15,15 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
 
     private struct Connection: Sendable {
         var phase: Phase
+        /// When it entered the phase.
+        var since: ContinuousClock.Instant
         var deadline: ContinuousClock.Instant?
     }
 
     private let limits: WebLimits
     private var connections: [ID: Connection] = [:]
+    /// Requests that handlers have, also those of clients that have left.
+    var inWork = 0
     /// Since when there has been none.
     private var emptySince: ContinuousClock.Instant
 
@@ -35,18 +39,18 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         var victim: ID?
         if connections.count >= limits.connections {
             victim =
-                connections.filter { $0.value.phase == .awaitingNext || $0.value.phase == .awaitingFirst }
-                .min { ($0.value.deadline ?? now) < ($1.value.deadline ?? now) }?.key
+                connections.filter { [.awaitingNext, .awaitingFirst, .receivingBody].contains($0.value.phase) }
+                .min { $0.value.since < $1.value.since }?.key
             guard let victim else { return (false, nil) }
             connections[victim] = nil
         }
-        connections[id] = Connection(phase: .awaitingFirst, deadline: now + limits.head)
+        connections[id] = Connection(phase: .awaitingFirst, since: now, deadline: now + limits.head)
         return (true, victim)
     }
 
     mutating func entered(_ phase: Phase, _ id: ID, at now: ContinuousClock.Instant) {
         guard connections[id] != nil else { return }
-        connections[id] = Connection(phase: phase, deadline: time(for: phase).map { now + $0 })
+        connections[id] = Connection(phase: phase, since: now, deadline: time(for: phase).map { now + $0 })
     }
 
     mutating func closed(_ id: ID, at now: ContinuousClock.Instant) {
@@ -61,7 +65,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
     /// Whether there has been nobody for the limit.
     func isIdle(at now: ContinuousClock.Instant) -> Bool {
         guard let idle = limits.idle else { return false }
-        return connections.isEmpty && now - emptySince >= idle
+        return connections.isEmpty && inWork == 0 && now - emptySince >= idle
     }
 
     private func time(for phase: Phase) -> Duration? {

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers what is no HTTP with 400, before the decoder closes the connection: if that is all there is to answer.
+/// Answers what is no HTTP with 400, before the decoder closes the connection: if that is all there is to answer. Closes a
+/// connection that sends too much without reading answers, or more than a head can have.
 ///
 /// SwiftNIO's own handler for it does not know of requests that are in work, whose answers come from a task: there would be
 /// two answers to one request. Where a request is in work, or was the last, the connection just ends.
@@ -14,6 +15,8 @@ final class ParserErrors: ChannelDuplexHandler {
     /// Whether a request is received in part.
     private var isInside = false
     private var unanswered = 0
+    /// Clients that wait for no answer are rare, and browsers are none of them.
+    private static let mostUnanswered = 8
     /// Whether an answer said that the connection ends with it.
     private var isLast = false
 
@@ -22,10 +25,11 @@ final class ParserErrors: ChannelDuplexHandler {
         case .head:
             isInside = true
             unanswered += 1
+            if unanswered > Self.mostUnanswered { context.close(promise: nil) }
         case .body: break
         case .end: isInside = false
         }
-        context.fireChannelRead(data)
+        if unanswered <= Self.mostUnanswered { context.fireChannelRead(data) }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -45,6 +49,7 @@ final class ParserErrors: ChannelDuplexHandler {
             context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
             context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
         }
+        if error is ByteToMessageDecoderError.PayloadTooLargeError { context.close(promise: nil) }
         context.fireErrorCaught(error)
     }
 }

@@ -28,7 +28,7 @@ extension WebServer {
                     let response = WebResponse.text(refusal.status, refusal.message)
                     return try await send(response, to: nil, isLast: true, outbound, channel)
                 case .request(let request, let isLast):
-                    let response = await handler(request)
+                    let response = await answer(request)
                     try await send(response, to: request.head, isLast: isLast, outbound, channel)
                     if isLast { return }
                     entered(.awaitingNext, channel)
@@ -59,8 +59,9 @@ extension WebServer {
             case .end:
                 entered(.working, channel)
                 let request = WebRequest(head: head, body: body, peer: peer)
-                // A client of HTTP/1.0 knows the end of a stream by the end of the connection.
-                return .request(request, isLast: !received.isKeepAlive || head.version == .http10)
+                // A client of HTTP/1.0 knows the end of a stream by the end of the connection; behind an Upgrade nothing is read.
+                let isLast = !received.isKeepAlive || head.version == .http10
+                return .request(request, isLast: isLast || !head.fields.values(of: "upgrade").isEmpty)
             }
         }
         return .end

@@ -23,7 +23,7 @@ package final class WebServer: Sendable {
     }
 
     let limits: WebLimits
-    let handler: Handler
+    private let handler: Handler
     private let state: Locked<State>
 
     package init(_ limits: WebLimits = WebLimits(), handler: @escaping Handler) {
@@ -83,13 +83,15 @@ package final class WebServer: Sendable {
                     try channel.pipeline.syncOperations.addHandler(Admission(self))
                 }
             }
-            .childChannelOption(.maxMessagesPerRead, value: 4)
+            // So that few requests come out of one read.
+            .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16 << 10))
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             .bind(raw) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
                     try channel.pipeline.syncOperations.addHandlers([
-                        HTTPResponseEncoder(), ByteToMessageHandler(decoder), NIOHTTPResponseHeadersValidator(),
-                        ParserErrors(),
+                        HTTPResponseEncoder(), ByteToMessageHandler(decoder, maximumBufferSize: 2 * RequestHead.limit),
+                        NIOHTTPResponseHeadersValidator(), ParserErrors(),
                     ])
                     return try Connection(wrappingChannelSynchronously: channel)
                 }
@@ -141,6 +143,13 @@ package final class WebServer: Sendable {
 
     func entered(_ phase: ConnectionTable<ObjectIdentifier>.Phase, _ channel: any Channel) {
         state.withLock { $0.table.entered(phase, ObjectIdentifier(channel), at: .now) }
+    }
+
+    /// The answer to a request; the server does not end by itself while one is in work.
+    func answer(_ request: WebRequest) async -> WebResponse {
+        state.withLock { $0.table.inWork += 1 }
+        defer { state.withLock { $0.table.inWork -= 1 } }
+        return await handler(request)
     }
 
     /// On the event loop, as accepting is: what was decided here holds.

@@ -1,4 +1,5 @@
 import FileValues
+import Glibc
 import LinuxKernel
 import TestSupport
 import Testing
@@ -62,6 +63,65 @@ struct AccountsTests {
         try await later.signOut(session)
         #expect(await later.person(ofSession: [session]) == nil)
         #expect(await later.person(ofSession: [second]) != nil)
+    }
+
+    @Test("While web.users has a wrong line nobody signs in, and nothing is forgotten")
+    func forgetsNobody() async throws {
+        let world = try World()
+        let (link, people) = try world.invite("ana", .operator)
+        let accounts = world.accounts()
+        let (first, second) = (
+            try await accounts.setPassword(Self.password, by: link),
+            try await accounts.signIn("ana", Self.password, with: [])
+        )
+        try world.write(people.text + "bob:oprator:xx:1\n")
+        #expect(await accounts.person(ofSession: [first]) == nil)
+        let refusal = await #expect(throws: Accounts.Refusal.self) {
+            try await accounts.signIn("ana", Self.password, with: [])
+        }
+        if case .failed(let reason)? = refusal {
+            #expect(reason.contains("line 3"))
+        } else {
+            Issue.record("\(refusal as Any)")
+        }
+        try await accounts.signOut(first)
+        try world.write(people.text)
+        #expect(await accounts.person(ofSession: [first]) == nil)
+        for accounts in [accounts, world.accounts()] {
+            #expect(await accounts.person(ofSession: [second])?.name == "ana")
+            _ = try await accounts.signIn("ana", Self.password, with: [])
+        }
+    }
+
+    @Test("Records that cannot be read are not replaced")
+    func unreadableRecords() async throws {
+        let world = try World()
+        let (link, people) = try world.invite("ana", .operator)
+        _ = try await world.accounts().setPassword(Self.password, by: link)
+        let name = world.scratch.appending("accounts")
+        let kept = name + ".kept"
+        #expect(rename(name, kept) == 0 && symlink(kept, name) == 0)
+        let accounts = world.accounts()
+        await #expect(throws: Accounts.Refusal.self) { try await accounts.signIn("ana", Self.password, with: []) }
+        await #expect(throws: Accounts.Refusal.self) { try await accounts.setPassword(Self.password, by: link) }
+        #expect(unlink(name) == 0 && rename(kept, name) == 0)
+        _ = try await accounts.signIn("ana", Self.password, with: [])
+        _ = people
+    }
+
+    @Test("A password that crypt(3) would refuse is too long")
+    func longPassword() async throws {
+        let world = try World()
+        let (link, _) = try world.invite("ana")
+        let accounts = world.accounts()
+        let long = String(repeating: "\u{5BFF}", count: 200)
+        await #expect(throws: Accounts.Refusal.unfitPassword) { try await accounts.setPassword(long, by: link) }
+        let longest = String(long.prefix(170))
+        _ = try await accounts.setPassword(longest, by: link)
+        _ = try await accounts.signIn("ana", longest, with: [])
+        await #expect(throws: Accounts.Refusal.wrong) {
+            try await accounts.signIn("ana", String(longest.dropLast()), with: [])
+        }
     }
 
     @Test("A link ends, and so does a session")

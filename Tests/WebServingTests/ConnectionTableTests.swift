@@ -34,7 +34,7 @@ struct ConnectionTableTests {
         #expect(table.count == 0 && table.overdue(at: start + .seconds(100)) == [])
     }
 
-    @Test("Of a full house, who has waited longest for a request goes; who is served stays")
+    @Test("Of a full house, whose request has been waited for longest goes, half a one or none; who is served stays")
     func fullHouse() {
         var table = ConnectionTable<Int>(limits, at: start)
         func open(_ number: Int, _ seconds: Int) -> [Int?] {
@@ -44,13 +44,17 @@ struct ConnectionTableTests {
         let first = (1...3).map { open($0, $0) }
         #expect(first == [[1, nil], [2, nil], [3, nil]])
         table.entered(.working, 1, at: start)
-        table.entered(.awaitingNext, 2, at: start + .seconds(3))
-        // The third has 5 s from its connection on, the second 30 s from its answer on.
-        let next = [open(4, 4), open(5, 4)]
-        #expect(next == [[4, 3], [5, 4]])
-        table.entered(.sending, 2, at: start)
-        table.entered(.receivingBody, 5, at: start)
-        let last = open(6, 5)
+        table.entered(.awaitingNext, 2, at: start + .seconds(4))
+        // Deadlines decide nothing: the second has 30 s from its answer on, the fourth 5 s.
+        let next = [open(4, 5), open(5, 6)]
+        #expect(next == [[4, 3], [5, 2]])
+        table.entered(.receivingBody, 4, at: start + .seconds(6))
+        table.entered(.awaitingNext, 5, at: start + .seconds(7))
+        let half = open(6, 8)
+        #expect(half == [6, 4])
+        table.entered(.sending, 5, at: start)
+        table.entered(.sending, 6, at: start)
+        let last = open(7, 9)
         #expect(last == [nil, nil])
         #expect(table.count == 3)
     }
@@ -65,6 +69,9 @@ struct ConnectionTableTests {
         table.closed(1, at: start + .seconds(600))
         table.closed(1, at: start + .seconds(640))
         #expect(!table.isIdle(at: start + .seconds(659)))
+        table.inWork = 1
+        #expect(!table.isIdle(at: start + .seconds(660)), "a handler has a request yet")
+        table.inWork = 0
         #expect(table.isIdle(at: start + .seconds(660)))
         #expect(!ConnectionTable<Int>(WebLimits(), at: start).isIdle(at: start + .seconds(1_000_000)))
     }

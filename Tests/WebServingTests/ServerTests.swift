@@ -162,6 +162,58 @@ struct ServerTests {
         try await world.end()
     }
 
+    @Test(
+        "Bytes that end no head are not kept, nor what follows an upgrade",
+        arguments: [
+            "GET / HTTP/1.1\r\nX:", "GET / ", "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+        ])
+    func endless(start: String) async throws {
+        let world = try World(handler: Self.echo)
+        let client = try world.client()
+        try client.send(start)
+        let raw = client.socket.raw
+        let sent = try await aside {
+            let blanks = [UInt8](repeating: 32, count: 65_536)
+            var sent = 0
+            // Sending fails once the server has closed the connection; the socket holds some more.
+            while sent < 64 << 20 {
+                let count = Glibc.send(raw, blanks, blanks.count, Int32(MSG_NOSIGNAL))
+                if count <= 0 { break }
+                sent += count
+            }
+            return sent
+        }
+        #expect(sent < 4 << 20)
+        try await world.end()
+    }
+
+    @Test("Who sends request after request without reading answers is closed")
+    func unread() async throws {
+        let calls = Locked(0)
+        let world = try World { request in
+            calls.withLock { $0 += 1 }
+            return WebResponse(.ok, body: .bytes([UInt8](repeating: 120, count: 1 << 20)))
+        }
+        let client = try world.client()
+        let requests = String(repeating: "GET / HTTP/1.1\r\nHost: a\r\n\r\n", count: 100)
+        // It may be closed already.
+        try? client.send(requests)
+        let text = try await client.text()
+        #expect(text.components(separatedBy: "HTTP/1.1 200 OK").count <= 10)
+        #expect(calls.withLock { $0 } <= 9)
+        try await world.end()
+    }
+
+    @Test("A request to upgrade is answered, and is the last of its connection")
+    func upgrade() async throws {
+        let world = try World(handler: Self.echo)
+        let client = try world.client()
+        try client.send("GET /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+        let text = try await client.text()
+        #expect(text.contains("Connection: close\r\n") && text.contains("GET [\"a\"]"), "\(text)")
+        try await world.end()
+    }
+
     @Test("HEAD has the length, and no body; HTTP/1.0 ends with the answer")
     func headAndOld() async throws {
         let world = try World(handler: Self.echo)

@@ -4,14 +4,14 @@ import Glibc
 import LinuxKernel
 import Reporting
 
-/// A lock that excludes a second setup of the same configuration: an flock(2) on its directory, or on the nearest one above
-/// that exists, released by deinit or with the process. Without effect where the file system has no locks.
+/// A lock that excludes a second writer of the same file: an flock(2) on its directory, or on the nearest one above that
+/// exists, released by deinit or with the process. Without effect where the file system has no locks.
 final class SetupLock {
     private var directory: OwnedDescriptor?
 
-    /// Throws if another setup holds it. `configuration` must be without links.
-    init(of configuration: BytePath) throws(CommandFailure) {
-        for above in configuration.ancestors.reversed() {
+    /// Throws if another one, which `command` names, holds it. `file` must be without links.
+    init(of file: BytePath, against command: String = "setup") throws(CommandFailure) {
+        for above in file.ancestors.reversed() {
             guard let found = try? openWithoutLinks(above) else { continue }
             let (number, inode) = (found.raw, (try? FileStatus(of: found))?.identity.inode)
             directory = consume found
@@ -20,7 +20,7 @@ final class SetupLock {
                 guard errno == EWOULDBLOCK else { return }
                 let holder = inode.flatMap { lockHolder(of: $0) }.map { " by process \($0)" } ?? ""
                 throw CommandFailure(
-                    .busy, "another setup may be running: \(above) is locked\(holder)",
+                    .busy, "another \(command) may be running: \(above) is locked\(holder)",
                     action: "Run this again once it has ended.")
             }
             return

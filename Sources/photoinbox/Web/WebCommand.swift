@@ -41,8 +41,11 @@ struct WebCommand: DaemonCommand {
     @Option(help: "The port of 127.0.0.1 to serve the pages at; 0 for any.")
     var port: UInt16 = 8420
 
-    @Option(help: ArgumentHelp("What the person may do: viewer or operator.", valueName: "role"))
-    var role = Role.viewer
+    @Option(
+        help: ArgumentHelp(
+            "What the person may do: viewer or operator. Default: as before, and viewer for somebody new.",
+            valueName: "role"))
+    var role: Role?
 
     @Option(
         help: ArgumentHelp(
@@ -95,8 +98,9 @@ struct WebCommand: DaemonCommand {
         }
         let user = userName(geteuid()) ?? "user-\(geteuid())"
         let owner = Accounts.Owner(name: Person.isName(user) ? user : "user-\(geteuid())")
-        let program = try WebProgram(places, owner: owner)
-        let link = "http://127.0.0.1:\(listener.port ?? port)/#link=\(owner.link.text)"
+        let port = listener.port ?? port
+        let program = WebProgram(places, owner: owner, port: port)
+        let link = "http://127.0.0.1:\(port)/#link=\(owner.link.text)"
         try printOut("photo-inbox: \(link)\nThe link signs you in, once. Ctrl-C ends the pages.\n")
         program.serve([listener])
     }
@@ -106,19 +110,24 @@ struct WebCommand: DaemonCommand {
     private static let linkTime: Int64 = 7 * 86_400
 
     private func add(_ name: String, to file: BytePath) throws {
+        let lock = try SetupLock(of: file, against: "photoinbox web user")
+        defer { withExtendedLifetime(lock) {} }
         var people = try read(file)
-        let isNew = people[name] == nil
+        let before = people[name]
+        let role = role ?? before?.role ?? .viewer
         let link = Secret()
         let end = Int64(time(nil)) + Self.linkTime
         people.put(Person(name: name, role: role, invitation: Person.Invitation(link: link.hash, end: end)))
         try write(people, to: file)
         let base = address.hasSuffix("/") ? address : address + "/"
         try printOut(
-            "\(isNew ? "added" : "changed") \(name), \(role.rawValue). Within 7 days, a password is set at\n"
+            "\(before == nil ? "added" : "changed") \(name), \(role.rawValue). Within 7 days, a password is set at\n"
                 + "\(base)#link=\(link.text)\nThe link works once. Whoever has it is \(name).\n")
     }
 
     private func remove(_ name: String, from file: BytePath) throws {
+        let lock = try SetupLock(of: file, against: "photoinbox web user")
+        defer { withExtendedLifetime(lock) {} }
         var people = try read(file)
         guard people.remove(name) else { throw CommandFailure(.noMatch, "there is nobody named \(printable(name))") }
         try write(people, to: file)
