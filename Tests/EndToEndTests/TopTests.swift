@@ -22,12 +22,13 @@ extension EndToEnd {
         /// Requires that the terminal's modes, screen and cursor are restored, and that no unknown sequence was
         /// written.
         private func expectClean(
-            _ terminal: PseudoTerminal, _ before: [UInt32], sourceLocation: SourceLocation = #_sourceLocation
+            _ terminal: PseudoTerminal, sourceLocation: SourceLocation = #_sourceLocation
         ) async throws {
             try await terminal.wait(for: "the screen that was there before") { _ in
                 !terminal.isAlternate && !terminal.isCursorHidden
             }
-            #expect(!before.isEmpty && terminal.modes == before, sourceLocation: sourceLocation)
+            #expect(
+                !terminal.firstModes.isEmpty && terminal.modes == terminal.firstModes, sourceLocation: sourceLocation)
             #expect(terminal.strange == [], sourceLocation: sourceLocation)
         }
 
@@ -39,10 +40,9 @@ extension EndToEnd {
             try house.drop(try Photos.unique(2).prefix(900), as: "\u{1B}[2J写真.jpg")
             try await daemon.lines(holding: ["filed card/a.jpg", "deferred card/"])
             let terminal = try top(house)
-            let before = terminal.modes
             try await terminal.wait(for: "[1 inboxes]")
             try await terminal.wait(for: "filing normally")
-            #expect(terminal.isAlternate && terminal.isCursorHidden && terminal.modes != before)
+            #expect(terminal.isAlternate && terminal.isCursorHidden && terminal.modes != terminal.firstModes)
             try await terminal.wait(for: "the inbox's row") {
                 $0.contains { $0.hasPrefix("> card") && $0.contains("live") }
             }
@@ -69,7 +69,7 @@ extension EndToEnd {
             try await terminal.wait(for: "[8 outcomes]")
             terminal.type("q")
             #expect(try await terminal.ending() == .status(0))
-            try await expectClean(terminal, before)
+            try await expectClean(terminal)
             #expect(!terminal.paints.isEmpty)
             try await daemon.stop()
         }
@@ -103,12 +103,11 @@ extension EndToEnd {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
             let terminal = try top(house)
-            let before = terminal.modes
             try await terminal.wait(for: "filing normally")
             let signal = way == "\u{3}" ? SIGINT : way == "SIGTERM" ? SIGTERM : SIGHUP
             if signal == SIGINT { terminal.type(way) } else { kill(terminal.pid, signal) }
             #expect(try await terminal.ending() == .signal(signal))
-            try await expectClean(terminal, before)
+            try await expectClean(terminal)
             try await daemon.stop()
         }
 
@@ -117,18 +116,17 @@ extension EndToEnd {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
             let terminal = try top(house)
-            let before = terminal.modes
             try await terminal.wait(for: "filing normally")
             terminal.type("\u{1A}")
             try await terminal.stopped()
-            try await expectClean(terminal, before)
+            try await expectClean(terminal)
             terminal.resize(columns: 120, rows: 30)
             kill(terminal.pid, SIGCONT)
             try await terminal.wait(for: "the whole screen") { $0.count == 30 && $0[29].hasPrefix("q quit") }
-            #expect(terminal.isAlternate && terminal.modes != before)
+            #expect(terminal.isAlternate && terminal.modes != terminal.firstModes)
             terminal.type("q")
             #expect(try await terminal.ending() == .status(0))
-            try await expectClean(terminal, before)
+            try await expectClean(terminal)
             try await daemon.stop()
         }
 

@@ -25,6 +25,8 @@ public final class PseudoTerminal: Sendable {
     public let pid: pid_t
     private let controller: Int32
     private let terminal: Int32
+    /// Its modes before the program began.
+    public let firstModes: [UInt32]
     private let state: Locked<State>
     private let changed = DispatchSemaphore(value: 0)
 
@@ -39,6 +41,7 @@ public final class PseudoTerminal: Sendable {
         guard controller >= 0, ioctl(controller, 0x4004_5431, &lock) == 0 else { throw Errno(rawValue: errno) }
         terminal = ioctl(controller, 0x5441, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard terminal >= 0 else { throw Errno(rawValue: errno) }
+        firstModes = Self.modes(of: terminal)
         state = Locked(State(screen: ScreenReader(columns: columns, rows: rows)))
         var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(controller, UInt(TIOCSWINSZ), &size)
@@ -99,7 +102,9 @@ public final class PseudoTerminal: Sendable {
     public var strange: [String] { state.withLock { $0.screen.strange } }
 
     /// The terminal's modes, for comparison.
-    public var modes: [UInt32] {
+    public var modes: [UInt32] { Self.modes(of: terminal) }
+
+    private static func modes(of terminal: Int32) -> [UInt32] {
         var modes = termios()
         guard tcgetattr(terminal, &modes) == 0 else { return [] }
         let characters = withUnsafeBytes(of: modes.c_cc) { $0.map { UInt32($0) } }
