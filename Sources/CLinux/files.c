@@ -21,6 +21,9 @@ int clinux_clone_file(int destination, int source) { return ioctl(destination, F
 int clinux_rename_noreplace(int from, const char *old_name, int to, const char *new_name) {
     return renameat2(from, old_name, to, new_name, RENAME_NOREPLACE);
 }
+int clinux_rename_exchange(int directory, const char *one_name, const char *other_name) {
+    return renameat2(directory, one_name, directory, other_name, RENAME_EXCHANGE);
+}
 int clinux_o_tmpfile(void) { return O_TMPFILE; }
 int64_t clinux_copy_range(int source, int destination, uint64_t offset, uint64_t length) {
     off64_t from = (off64_t)offset, to = (off64_t)offset;
@@ -81,3 +84,5 @@ int clinux_set_attribute(int fd, const char *name, const void *value, uint64_t l
 int64_t clinux_attribute(int fd, const char *name, void *value, uint64_t room) {
     return fgetxattr(fd, name, value, (size_t)room);
 }
+int64_t clinux_attribute_names(int fd, void *names, uint64_t room) { return flistxattr(fd, names, (size_t)room); }
+int clinux_remove_attribute(int fd, const char *name) { return fremovexattr(fd, name); }

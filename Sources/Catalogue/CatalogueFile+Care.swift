@@ -1,6 +1,7 @@
 package import FileValues
 import Foundation
 import GRDB
+import PhotoModel
 
 /// The result of adopting one photo that is already in the library.
 package enum Adoption: Hashable, Sendable {
@@ -16,6 +17,10 @@ package enum Adoption: Hashable, Sendable {
     case sameContent(as: Int64, path: BytePath)
     /// It is being filed now.
     case beingFiled
+    /// It is the sidecar of a photo of the library, written by this program; what it says was restored. It has no row.
+    case restored
+    /// This program has written it for another library, or for a photo that is not beside it. It has no row.
+    case ofAnother
 }
 
 extension CatalogueFile {
@@ -23,17 +28,20 @@ extension CatalogueFile {
     package static let adoptedInbox = "(adopted)"
 
     /// Adopts photos of the library in one transaction. Returns the result of each, in order. Rows of `missing`, whose
-    /// files were not found, may get the path of a file with the same content.
+    /// files were not found, may get the path of a file with the same content. `sidecars` are those that this program has
+    /// written, by their paths: none gets a new row.
     package func adopt(
-        _ photos: [PhotoRecord], missing: Set<Int64> = [], at time: FileTime
+        _ photos: [PhotoRecord], missing: Set<Int64> = [], sidecars: [BytePath: SidecarStatement] = [:],
+        at time: FileTime
     ) throws(CatalogueError) -> [Adoption] {
         try write("taking photos of the library into the catalogue") { db in
-            try photos.map { try adopt($0, missing, time, db) }
+            try photos.map { try adopt($0, sidecars[$0.libraryPath], missing, time, db) }
         }
     }
 
-    private func adopt(_ photo: PhotoRecord, _ missing: Set<Int64>, _ time: FileTime, _ db: Database) throws -> Adoption
-    {
+    private func adopt(
+        _ photo: PhotoRecord, _ said: SidecarStatement?, _ missing: Set<Int64>, _ time: FileTime, _ db: Database
+    ) throws -> Adoption {
         let hash = Data(photo.sha256)
         if let row = try Row.fetchOne(
             db, sql: "SELECT id, sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
@@ -66,6 +74,11 @@ extension CatalogueFile {
                 sql: "UPDATE photo SET library = ?, library_path = ? WHERE id = ?",
                 arguments: [photo.library.data, photo.libraryPath.data, id])
             return .moved(id, from: path)
+        }
+        if let said {
+            guard try isSidecar(photo.libraryPath, in: photo.library, said, db) else { return .ofAnother }
+            try restore(said, db)
+            return .restored
         }
         // The record was struck when its file was missing. Now that the file is back, so is the record.
         if let id = try Int64.fetchOne(
@@ -154,7 +167,8 @@ extension CatalogueFile {
     }
 
     /// Copies from another, closed catalogue what the library cannot supply: titles, keywords, ratings and places of
-    /// photos, and the identities of its directories. Existing rows win. Returns the number of photos.
+    /// photos, and the identities of its directories. Of titles and the like the other's win, since the existing ones are
+    /// those of sidecars. Returns the number of photos.
     package func copyDescriptions(from other: BytePath) throws(CatalogueError) -> Int {
         let operation = "taking titles and keywords over"
         do {
@@ -173,7 +187,10 @@ extension CatalogueFile {
                     sql: """
                         INSERT INTO description (sha256, title, keywords, rating, taken, place)
                         SELECT sha256, title, keywords, rating, taken, place FROM old.description WHERE true
-                        ON CONFLICT (sha256) DO NOTHING
+                        ON CONFLICT (sha256) DO UPDATE SET
+                            title = coalesce(excluded.title, title), keywords = coalesce(excluded.keywords, keywords),
+                            rating = coalesce(excluded.rating, rating), taken = coalesce(excluded.taken, taken),
+                            place = coalesce(excluded.place, place)
                         """)
                 return db.changesCount
             }

@@ -32,8 +32,46 @@ enum Schema {
         migrator.registerMigration("13 time in the trash") { db in try db.execute(sql: trashTime) }
         migrator.registerMigration("14 metadata") { db in try db.execute(sql: metadata) }
         migrator.registerMigration("15 place names") { db in try db.execute(sql: placeNames) }
+        migrator.registerMigration("16 sidecars") { db in try db.execute(sql: sidecars) }
         return migrator
     }()
+
+    /// What is written beside photos that have descriptions; kept whether or not the daemon writes it.
+    private static let sidecars = """
+        -- Turns as in metadata_due; `reason` says why it was left as it is. `said`: one SHA-256 after the other, of the
+        -- statement that this catalogue has written last, and of those that it was about to write since.
+        CREATE TABLE sidecar (
+            photo_id INTEGER PRIMARY KEY REFERENCES photo (id), turn INTEGER NOT NULL, is_due INTEGER NOT NULL,
+            reason TEXT, said BLOB
+        ) STRICT;
+        INSERT INTO sidecar
+            SELECT photo.id, 0, true, NULL, NULL FROM description JOIN photo ON photo.sha256 = description.sha256
+            WHERE superseded_at IS NULL AND role IS NOT 'sidecar';
+        CREATE INDEX sidecar_due ON sidecar (photo_id) WHERE is_due;
+        CREATE TRIGGER sidecar_described AFTER INSERT ON description BEGIN
+            \(sidecarsDue("sha256 = new.sha256 AND superseded_at IS NULL"))
+        END;
+        CREATE TRIGGER sidecar_redescribed AFTER UPDATE ON description BEGIN
+            \(sidecarsDue("sha256 = new.sha256 AND superseded_at IS NULL"))
+        END;
+        CREATE TRIGGER sidecar_photo_inserted AFTER INSERT ON photo
+        WHEN EXISTS (SELECT 1 FROM description WHERE sha256 = new.sha256) BEGIN
+            \(sidecarsDue("id = new.id"))
+        END;
+        CREATE TRIGGER sidecar_photo_updated AFTER UPDATE OF superseded_at, library, library_path ON photo
+        WHEN EXISTS (SELECT 1 FROM description WHERE sha256 = new.sha256) BEGIN
+            \(sidecarsDue("id = new.id"))
+        END;
+        """
+
+    private static func sidecarsDue(_ photos: String) -> String {
+        let due = "SELECT id FROM photo WHERE \(photos) AND role IS NOT 'sidecar'"
+        return """
+            UPDATE sidecar SET turn = turn + 1, is_due = true, reason = NULL WHERE photo_id IN (\(due));
+            INSERT INTO sidecar
+                SELECT id, 0, true, NULL, NULL FROM (\(due)) WHERE id NOT IN (SELECT photo_id FROM sidecar);
+            """
+    }
 
     /// Files' time in the trash, counted because the wall clock jumps.
     private static let trashTime = """

@@ -84,7 +84,7 @@ package struct FilingError: Error, Hashable, Sendable {
 }
 
 extension FilingError.Kind {
-    init(_ code: Errno) {
+    package init(_ code: Errno) {
         self =
             switch code {
             case .noSpace, .diskQuotaExceeded: .noSpace

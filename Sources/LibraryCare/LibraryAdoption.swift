@@ -24,6 +24,8 @@ package struct LibraryAdoption {
         package var differing = 0
         /// Files that are not photos.
         package var others = 0
+        /// Sidecars that this program wrote; what they say is recorded.
+        package var restored = 0
         /// Files that could not be read.
         package var unreadable = 0
 
@@ -37,9 +39,11 @@ package struct LibraryAdoption {
         case sameContent(BytePath, as: BytePath)
         case differs(BytePath)
         case unreadable(BytePath, reason: String)
+        /// What a sidecar that this program wrote says is not recorded, or not all of it.
+        case sidecar(BytePath, reason: String)
     }
 
-    /// Rows per transaction.
+    /// Rows per transaction; more only so that a photo and its sidecars are in one.
     private static let batch = 100
 
     /// Nil for a dry run.
@@ -53,8 +57,7 @@ package struct LibraryAdoption {
     /// whose files are missing: a file with the same content gets their row. `work` can stop the run.
     package init(
         of tree: LibraryTree, into catalogue: CatalogueFile?, comparingWith known: CatalogueFile,
-        missing: Set<Int64> = [],
-        work: FileWork = FileWork()
+        missing: Set<Int64> = [], work: FileWork = FileWork()
     ) {
         self.tree = tree
         self.catalogue = catalogue
@@ -77,74 +80,124 @@ package struct LibraryAdoption {
         tell: (Finding) throws -> Void = { _ in }
     ) throws -> Summary {
         var summary = Summary()
-        var waiting: [PhotoRecord] = []
+        var waiting = Waiting(mark: try LibraryMark.read(in: tree.root))
         try tree.walk(below: directory) { path in
             if work.shouldStop() {
                 try record(&waiting, &summary, tell)
                 throw FilingError(.openSource, .source, .stopped, path: path)
             }
+            // In the order of names, all that begin with one stem follow each other.
+            if waiting.stem.map({ path.bytes.starts(with: $0) }) != true {
+                if waiting.photos.count >= Self.batch { try record(&waiting, &summary, tell) }
+                waiting.stem = path.parent.appending(path.stem).bytes + [UInt8(ascii: ".")]
+            }
             summary.seen += 1
             do {
-                if let photo = try newRecord(at: path, &summary) { waiting.append(photo) }
+                try read(path, into: &waiting, &summary)
             } catch let error as FilingError where error.kind != .stopped {
                 summary.unreadable += 1
                 try tell(.unreadable(path, reason: "\(error.cause)"))
             }
-            if waiting.count >= Self.batch { try record(&waiting, &summary, tell) }
             try progress(summary)
         } unreadable: { path, error in
             summary.unreadable += 1
             try tell(.unreadable(path, reason: "\(error)"))
         }
         try record(&waiting, &summary, tell)
+        // One that is missing is written again.
+        try catalogue?.renewSidecars(in: tree.path)
         return summary
     }
 
-    /// Returns the row for the file at `path`; nil if there is one with its path and size, or it is not a photo.
-    private func newRecord(at path: BytePath, _ summary: inout Summary) throws -> PhotoRecord? {
+    /// What is to be recorded in one transaction: in the order of names, so that a photo precedes its sidecar.
+    private struct Waiting {
+        /// That of the library, nil if it has none.
+        let mark: String?
+        var photos: [PhotoRecord] = []
+        /// What sidecars that this program has written say, by their paths.
+        var said: [BytePath: SidecarText.Statement] = [:]
+        /// The content of the photos that were read, by the paths that their sidecars can have.
+        var besides: [BytePath: [UInt8]] = [:]
+        /// Path and stem, with a dot, of the first of the files that may be sidecars of each other.
+        var stem: [UInt8]?
+    }
+
+    /// Adds the row for the file at `path`, unless there is one with its path and size, or it is not a photo.
+    private func read(_ path: BytePath, into waiting: inout Waiting, _ summary: inout Summary) throws {
         let file = try SourceFile(path, beneath: tree.root)
         if let known = try known.photo(library: tree.path, path: path), known.photo.size == file.identity.size {
             summary.known += 1
-            return nil
+            return
         }
         var bytes = DescriptorByteSource(file)
+        var sidecar: SidecarKind?
+        if case .sidecar(let kind) = NameRules.decide(path) { sidecar = kind }
         let report: PhotoReport
-        do { report = try PhotoReader.read(&bytes, name: path.name) } catch {
+        var said: SidecarText.Statement?
+        do {
+            report = try PhotoReader.read(&bytes, name: path.name)
+            if sidecar == .xmp, bytes.size <= SidecarMetadata.largest {
+                said = SidecarText.Statement(try bytes.read(at: 0, count: Int(bytes.size)))
+            }
+        } catch {
             throw FilingError(
                 .openSource, .source, .system(SystemCallError("pread", .ioError, path: path)), path: path)
         }
-        var sidecar: SidecarKind?
-        if case .sidecar(let kind) = NameRules.decide(path) { sidecar = kind }
         guard report.format != nil || sidecar != nil else {
             summary.others += 1
-            return nil
+            return
         }
         let hash = try file.hash(work)
         summary.bytes += file.identity.size
         let date = CaptureDateDecision(
             recorded: report.dates, name: path.name, modified: file.identity.modified, now: Moment.now.wall,
             zone: { LocalClock(at: $0).offset })
-        return PhotoRecord(
-            adopting: path, of: tree.path, file, report, sidecar, date: date.chosen, hash: hash)
+        let photo = PhotoRecord(adopting: path, of: tree.path, file, report, sidecar, date: date.chosen, hash: hash)
+        waiting.photos.append(photo)
+        if sidecar == nil {
+            for name in SidecarMetadata.names(of: path, format: photo.format) { waiting.besides[name] = hash.bytes }
+        } else if let said {
+            waiting.said[path] = said
+        }
     }
 
     /// Returns the result that adopting a photo would have, for a dry run. Two new photos with the same bytes both
     /// count as new.
-    private func predictedAdoption(_ photo: PhotoRecord) throws -> Adoption {
+    private func predictedAdoption(_ photo: PhotoRecord, _ said: SidecarStatement?) throws -> Adoption {
         if let there = try known.photo(library: photo.library, path: photo.libraryPath) { return .differs(there.id) }
-        guard let same = try known.photo(withHash: photo.sha256) else { return .adopted(0) }
-        if missing.contains(same.id) { return .moved(same.id, from: same.photo.libraryPath) }
-        return photo.part.isSidecar ? .adopted(0) : .sameContent(as: same.id, path: same.photo.libraryPath)
+        let same = try known.photo(withHash: photo.sha256)
+        if let same, missing.contains(same.id) { return .moved(same.id, from: same.photo.libraryPath) }
+        if let said {
+            return try known.isSidecar(photo.libraryPath, in: photo.library, said) ? .restored : .ofAnother
+        }
+        guard let same, !photo.part.isSidecar else { return .adopted(0) }
+        return .sameContent(as: same.id, path: same.photo.libraryPath)
     }
 
     private func record(
-        _ waiting: inout [PhotoRecord], _ summary: inout Summary, _ tell: (Finding) throws -> Void
+        _ waiting: inout Waiting, _ summary: inout Summary, _ tell: (Finding) throws -> Void
     ) throws {
-        guard !waiting.isEmpty else { return }
+        guard !waiting.photos.isEmpty else { return }
+        let said = waiting.said
+        var sidecars: [BytePath: SidecarStatement] = [:]
+        for (path, said) in said {
+            sidecars[path] = SidecarStatement(
+                sha256: said.sha256,
+                PhotoDescription(
+                    title: said.title, keywords: said.keywords, rating: said.rating, taken: said.taken,
+                    place: said.place),
+                hash: said.odd.isEmpty ? hash(of: said.canonical) : nil, isOwn: said.library == waiting.mark,
+                isBesidePhoto: waiting.besides[path] == said.sha256)
+        }
         let results =
-            try catalogue?.adopt(waiting, missing: missing, at: Moment.now.wall) ?? waiting.map(predictedAdoption)
-        for (photo, result) in zip(waiting, results) {
+            try catalogue?.adopt(waiting.photos, missing: missing, sidecars: sidecars, at: Moment.now.wall)
+            ?? waiting.photos.map { try predictedAdoption($0, sidecars[$0.libraryPath]) }
+        for (photo, result) in zip(waiting.photos, results) {
             switch result {
+            // The daemon has written to it meanwhile, unaware of the record.
+            case .adopted(let id) where isReplaced(photo), .moved(let id, _) where isReplaced(photo):
+                try catalogue?.strike([id], at: Moment.now.wall)
+                summary.others += 1
             case .adopted:
                 summary.adopted += 1
                 try tell(.adopted(photo.libraryPath))
@@ -160,9 +213,27 @@ package struct LibraryAdoption {
                 try tell(.differs(photo.libraryPath))
             // Its filing records it.
             case .beingFiled: break
+            case .restored:
+                summary.restored += 1
+                if let odd = said[photo.libraryPath]?.odd, !odd.isEmpty {
+                    let names = odd.joined(separator: ", ")
+                    try tell(.sidecar(photo.libraryPath, reason: "its \(names) cannot be read, and is not recorded"))
+                }
+            case .ofAnother:
+                summary.others += 1
+                var reason = "it was written for a photo that is not beside it; move it there, or away"
+                if let said = said[photo.libraryPath], said.library != waiting.mark {
+                    reason = LibraryMark.advice(of: said)
+                }
+                try tell(.sidecar(photo.libraryPath, reason: "\(reason), and run photoinbox adopt"))
             }
         }
-        waiting = []
+        waiting = Waiting(mark: waiting.mark, stem: waiting.stem)
+    }
+
+    private func isReplaced(_ photo: PhotoRecord) -> Bool {
+        photo.format == SidecarKind.xmp.rawValue
+            && (try? FileStatus(of: photo.libraryPath, beneath: tree.root))?.identity != photo.sourceIdentity
     }
 }
 

@@ -50,7 +50,7 @@ package final class MetadataReading {
                 batch.add(MetadataDecision([:]), of: due)
             } catch is FilingError { isIncomplete = true } catch is ByteSourceError { isIncomplete = true }
         }
-        if isIncomplete { try requireSame() }
+        if isIncomplete { try requireSame(root, as: library, requireLibrary) }
         last = end.stored.id
         return batch
     }
@@ -78,14 +78,6 @@ package final class MetadataReading {
             [.noSuchFileOrDirectory, .notDirectory, .permissionDenied, .tooManySymbolicLinkLevels].contains(error.code)
         default: false
         }
-    }
-
-    private func requireSame() throws {
-        let (opened, now) = (try FileStatus(of: root), try FileStatus(at: library, followingLinks: true))
-        guard opened.device == now.device, opened.identity.inode == now.identity.inode else {
-            throw SystemCallError("stat", .noSuchFileOrDirectory, path: library)
-        }
-        try requireLibrary()
     }
 
     private func decision(on stored: StoredPhoto) throws -> MetadataDecision {
@@ -116,4 +108,15 @@ package final class MetadataReading {
                 try source.read(at: 0, count: Int(min(file.identity.size, SidecarMetadata.largest))), kind: kind)
         } catch let error as FilingError where Self.isAbsence(error) { return nil }
     }
+}
+
+/// Throws if the directory at the library's path is another one than `root`, or not the library.
+func requireSame(
+    _ root: borrowing OwnedDescriptor, as library: BytePath, _ requireLibrary: () throws -> Void
+) throws {
+    let (opened, now) = (try FileStatus(of: root), try FileStatus(at: library, followingLinks: true))
+    guard opened.device == now.device, opened.identity.inode == now.identity.inode else {
+        throw SystemCallError("stat", .noSuchFileOrDirectory, path: library)
+    }
+    try requireLibrary()
 }

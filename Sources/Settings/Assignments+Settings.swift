@@ -11,7 +11,8 @@ extension Assignments {
             runtime: self[top.runtime] ?? state.appending("run"), operators: self[top.operators], cards: cards,
             sets: SetSettings(
                 isEnabled: self[Keys.sets.enabled], wait: self[Keys.sets.wait], expectation: self[Keys.sets.expect]),
-            pictures: pictures, fetch: fetch, takesLinks: self[Keys.fetch.links], watch: watch,
+            writesSidecars: self[Keys.describe.writeSidecars], pictures: pictures, fetch: fetch,
+            takesLinks: self[Keys.fetch.links], watch: watch,
             timers: names(of: .timer).compactMap(timer), signals: signals,
             descriptors: names(of: .descriptor).compactMap { name in
                 self[Keys.descriptor.fifo, name].map { DescriptorSettings(name: name, fifo: $0) }

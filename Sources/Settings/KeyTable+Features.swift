@@ -2,6 +2,7 @@ import FileValues
 
 extension Keys {
     static let cards = Cards()
+    static let describe = Describe()
     static let pictures = Pictures()
     static let fetch = Fetch()
 
@@ -25,6 +26,22 @@ extension Keys {
             words:
                 "Where cards are mounted: at one of these places, or anywhere below. The user that photoinboxd runs as "
                 + "must be able to read them: see CARDS in photoinboxd(8).")
+    }
+
+    struct Describe: KeyGroup {
+        let writeSidecars = Key<Bool>(
+            .describe, "write-sidecars", Form.yesNo, default: false, example: "yes",
+            words:
+                "With \"yes\" what people say of a photo is also written to an XMP sidecar beside it in the library, so "
+                + "that Lightroom, darktable and digiKam show it, and \"photoinbox rebuild\" finds it if the catalogue is "
+                + "lost: NAME.xmp for raw photos, NAME.EXTENSION.xmp for all others and DNG. To a sidecar that another "
+                + "program wrote there, only what is missing is added, and whatever people change in such a program "
+                + "stays. If the daemon is not root, a changed file is the daemon's, with the old group and mode; one "
+                + "whose group may not write it, or is none of the daemon's, is left. One that was filed, or recorded by "
+                + "\"photoinbox adopt\", is never changed. File systems that cannot exchange two names (NFS, SMB) get "
+                + "sidecars, whose later changes are left out. \"photoinbox show\" says why one was left; a reload tries "
+                + "those again, and \"photoinbox verify --repair\" writes those that are missing. With \"no\" they stay as "
+                + "they are, also when their photos are undone.")
     }
 
     struct Pictures: KeyGroup {

@@ -11,6 +11,7 @@ extension Settings {
             case .cards: Keys.cards
             case .filing: Keys.filing
             case .sets: Keys.sets
+            case .describe: Keys.describe
             case .pictures: Keys.pictures
             case .fetch: Keys.fetch
             case .watch: Keys.watch

@@ -19,6 +19,8 @@ package struct Settings: Hashable, Sendable {
     package let operators: String?
     package let cards: CardSettings
     package let sets: SetSettings
+    /// Whether descriptions are written to sidecars.
+    package let writesSidecars: Bool
     package let pictures: PictureSettings
     package let fetch: FetchLimits
     /// Whether link files in inboxes are processed.

@@ -2,7 +2,7 @@
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, cards, filing, sets, pictures, fetch, watch, timer, signals, descriptor, hook, metrics, log
+    case inbox, cards, filing, sets, describe, pictures, fetch, watch, timer, signals, descriptor, hook, metrics, log
 
     /// The notation of a section.
     enum Shape: Equatable {
@@ -22,7 +22,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .inbox: .namedTables(example: "card")
         case .hook: .namedTables(example: "notify")
         case .timer, .descriptor: .tableArray
-        case .cards, .filing, .sets, .pictures, .fetch, .watch, .signals, .metrics, .log: .table
+        case .cards, .filing, .sets, .describe, .pictures, .fetch, .watch, .signals, .metrics, .log: .table
         }
     }
 
@@ -60,6 +60,8 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .sets:
             "Related files are filed together: RAW and JPEG, the picture and film of a Live Photo, a photo and its "
                 + "sidecars."
+        case .describe:
+            "What people say of photos: titles, keywords, ratings, dates and places, imported by \"photoinbox import-csv\"."
         case .pictures:
             "Thumbnails and previews of filed photos, made after filing by a confined program; filing never waits for "
                 + "them."

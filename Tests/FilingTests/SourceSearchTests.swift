@@ -22,6 +22,7 @@ struct SourceSearchTests {
         "Filing/ReasonFile.swift": "notes beside quarantined files",
         "Importing/ImportMemory.swift": "the file of what was imported",
         "LibraryCare/CatalogueRebuilding.swift": "a catalogue that is not needed",
+        "LibraryCare/SidecarWriting.swift": "sidecars that were not filed, and their temporaries",
         "Links/LinkNote.swift": "notes beside dropped links",
         "Links/LinkStore.swift": "the ledger of links",
         "LinuxKernel/Files/DirectoryEntries+Whole.swift": "the calls themselves",

@@ -147,9 +147,29 @@ struct SetNamingTests {
         let filed: [(BytePath, BytePath)] = [("IMG_1.CR3", "IMG_1-2.CR3")]
         #expect(
             names(["IMG_1.JPG"], ["IMG_1.xmp", "img_1.cr3.xmp", "IMG_1.JPG.json"], filed: filed)
-                == ["IMG_1-2|.JPG", "IMG_1-2|.xmp", "IMG_1-2|.CR3.xmp", "IMG_1-2|.JPG.json"])
+                == ["IMG_1-2|.JPG", "IMG_1-2|.xmp", "IMG_1-2.CR3|.xmp", "IMG_1-2|.JPG.json"])
         #expect(names([], ["IMG_1.HEIC.json"], filed: filed) == ["IMG_1-2|.HEIC.json"])
         #expect(names([], ["other.xmp"], filed: filed) == ["other|.xmp"])
+    }
+
+    @Test("A second sidecar of a filed photo is not named like that of a photo with a number")
+    func secondSidecars() {
+        let naming = SetNaming(filed: [(original: "a.nef", library: "a.nef")])
+        for (name, taken, expected) in [
+            ("a.nef.xmp", ["a.nef.xmp"], "a.nef-2.xmp"), ("a.xmp", ["a.xmp"], "a.nef.xmp"), ("a.xmp", [], "a.xmp"),
+            ("a.xmp", ["a.xmp", "a.nef.xmp"], "a.nef-2.xmp"), ("a.nef-2.xmp", [], "a.nef-2.xmp"),
+        ] as [(BytePath, [BytePath], BytePath)] {
+            let member = naming.name(sidecar: SetName(name), isTaken: taken.contains)
+            let bytes = member.name.bytes
+            let number = taken.contains(member.name) ? Array("-2".utf8) : []
+            let numbered = Array(bytes.prefix(member.stem)) + number + Array(bytes.dropFirst(member.stem))
+            #expect(BytePath(numbered) == expected)
+        }
+        let second = SetName("a.nef-2.xmp")
+        #expect(second.photo == "a.nef" && second.keys == SetName("a.nef").keys && second.belongs(to: "a.nef"))
+        for name in ["a-2.nef.xmp", "a-2.xmp", "2.xmp", "-2.xmp", "a.nef-.xmp"] as [BytePath] {
+            #expect(SetName(name).photo != "a.nef")
+        }
     }
 
     @Test("Any names give one safe component")

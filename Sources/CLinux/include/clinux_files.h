@@ -8,6 +8,7 @@ int clinux_set_read_lease(int fd);                                              
 int clinux_release_lease(int fd);                                               /* fcntl(2), F_SETLEASE F_UNLCK */
 int clinux_clone_file(int destination, int source);                             /* ioctl_ficlone(2) */
 int clinux_rename_noreplace(int from, const char *old_name, int to, const char *new_name);   /* renameat2(2) */
+int clinux_rename_exchange(int directory, const char *one_name, const char *other_name);     /* renameat2(2) */
 int64_t clinux_copy_range(int source, int destination, uint64_t offset, uint64_t length);  /* copy_file_range(2) */
 int64_t clinux_next_hole(int fd, uint64_t from);                                /* lseek(2), SEEK_HOLE */
 int64_t clinux_next_data(int fd, uint64_t from);                                /* lseek(2), SEEK_DATA */
@@ -27,4 +28,6 @@ int clinux_memory_file(const char *name);
 int clinux_seal(int fd);                                                        /* fcntl(2), F_ADD_SEALS, all of them */
 int clinux_set_attribute(int fd, const char *name, const void *value, uint64_t length);     /* fsetxattr(2) */
 int64_t clinux_attribute(int fd, const char *name, void *value, uint64_t room);             /* fgetxattr(2) */
+int64_t clinux_attribute_names(int fd, void *names, uint64_t room);                         /* flistxattr(2) */
+int clinux_remove_attribute(int fd, const char *name);                                      /* fremovexattr(2) */
 #endif

@@ -323,8 +323,11 @@ actor LibraryAuditor: DaemonPart {
         let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
         let summary = try LibraryAdoption(of: tree, into: catalogue, work: work).run { _ in
         } tell: { [log] finding in
-            if case .unreadable(let path, let reason) = finding {
+            switch finding {
+            case .unreadable(let path, let reason):
                 log.logger.warning("\(path.escaped) is not in the new catalogue: \(reason), continuing")
+            case .sidecar(let path, let reason): log.logger.warning("\(path.escaped): \(reason), continuing")
+            default: break
             }
         }
         // Another directory may have come in its place meanwhile, whose photos are not recorded.
@@ -333,7 +336,11 @@ actor LibraryAuditor: DaemonPart {
             throw SystemCallError("stat", .noSuchFileOrDirectory, path: library)
         }
         try catalogue.endRebuilding()
-        log.logger.notice("the catalogue is made anew: \(summary.adopted) photos recorded, \(summary.known) before")
+        log.logger.notice(
+            """
+            the catalogue is made anew: \(summary.adopted) photos recorded, \(summary.known) before, \
+            \(summary.restored) sidecars read
+            """)
     }
 
     private func nextPage(_ before: Int64?) throws(CatalogueError) -> [StoredPhoto]? {

@@ -10,7 +10,8 @@ import Settings
 import SystemMonitor
 
 /// Reads the metadata of photos after they were filed, and of all photos once readers find more in them or another table
-/// of place names is there. Nothing waits for it; its queue is its own, and may hang with the library.
+/// of place names is there; then writes what people say of photos beside them, if that is configured. Nothing waits for
+/// it; its queue is its own, and may hang with the library.
 actor MetadataService: DaemonPart {
     /// Few, since the metadata of one photo can take a megabyte.
     private static let page = 20
@@ -22,11 +23,12 @@ actor MetadataService: DaemonPart {
     private nonisolated let subsystem = Subsystem(
         name: "metadata", queue: MonitorQueue(label: "photo-inbox.metadata"), isVital: false)
     /// Of the configuration in force.
-    private nonisolated let library = Locked<LibrarySettings?>(nil)
+    private nonisolated let settings = Locked<Settings?>(nil)
     private nonisolated let stopping = Locked(false)
     private nonisolated let isWaiting = Locked(false)
-    /// Whether the last reading stopped early, to be resumed on a tick.
-    private nonisolated let isInterrupted = Locked(false)
+    /// Whether the last reading stopped early, to be resumed on a tick; and whether a configuration came into force, so that
+    /// sidecars that were left are looked at again.
+    private nonisolated let pending = Locked((isInterrupted: false, isRenewing: false))
     private let placeNames: PlaceNames
     private var reading: Task<Void, Never>?
     /// Whether more was recorded since ``reading`` began.
@@ -44,13 +46,18 @@ actor MetadataService: DaemonPart {
     }
 
     nonisolated func adopt(_ settings: Settings) async {
-        library.withLock { $0 = settings.library }
+        self.settings.withLock { $0 = settings }
+        pending.withLock { $0.isRenewing = true }
         readSoon()
     }
 
     nonisolated func outcomesRecorded() { readSoon() }
 
-    nonisolated func tick() { if isInterrupted.withLock({ $0 }) { readSoon() } }
+    /// An import of descriptions says nothing to the daemon.
+    nonisolated func tick() { if pending.withLock({ $0.isInterrupted }) || writesSidecars { readSoon() } }
+
+    private nonisolated var library: BytePath? { settings.withLock { $0?.library?.path } }
+    private nonisolated var writesSidecars: Bool { settings.withLock { $0?.writesSidecars == true } }
 
     /// What is under way ends at its next photo.
     nonisolated func end(hurrying: Bool) async -> @Sendable () async -> Void {
@@ -73,7 +80,7 @@ actor MetadataService: DaemonPart {
     private func begin() {
         // What came meanwhile may be behind the last page that is read now.
         if reading != nil { return isAsked = true }
-        guard let library = library.withLock({ $0 })?.path, !stopping.withLock({ $0 }) else { return }
+        guard let library, !stopping.withLock({ $0 }) else { return }
         isAsked = false
         reading = TaskQueue.start {
             await self.read(library)
@@ -87,31 +94,65 @@ actor MetadataService: DaemonPart {
     }
 
     private func read(_ library: BytePath) async {
-        subsystem.enter("reading metadata of photos in \(library.escaped)")
         defer { subsystem.idle() }
         let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
         do {
             placeNames.refresh()
             try catalogue.file.renewMetadata(placeNames: placeNames.version)
-            // A library that hangs is left alone as long as there is nothing to read.
-            if try !catalogue.file.photosToRead(in: library, after: 0, limit: 1).isEmpty {
-                let reading = try MetadataReading(
-                    of: library, for: catalogue.file, placeNames: placeNames, work: work,
-                    requireLibrary: { [libraryGuard] in
-                        _ = try libraryGuard.check(try openDirectory(library), at: library)
-                    })
-                var last: Int64 = 0
-                while let batch = try reading.next(after: &last, limit: Self.page) {
-                    if !batch.isEmpty { try await catalogue.record(batch) }
-                    // After a reload.
-                    guard self.library.withLock({ $0 })?.path == library else { break }
-                }
-            }
-            isInterrupted.withLock { $0 = false }
+            try await readMetadata(in: library, work)
+            try await writeSidecars(in: library, work)
+            pending.withLock { $0.isInterrupted = false }
         } catch {
             // The library or the catalogue is away, which others report.
             if !stopping.withLock({ $0 }) { log.logger.debug("metadata is read later: \(error)") }
-            isInterrupted.withLock { $0 = true }
+            pending.withLock { $0.isInterrupted = true }
+        }
+    }
+
+    private func readMetadata(in library: BytePath, _ work: FileWork) async throws {
+        // A library that hangs is left alone as long as there is nothing to read.
+        if try catalogue.file.photosToRead(in: library, after: 0, limit: 1).isEmpty { return }
+        subsystem.enter("reading metadata of photos in \(library.escaped)")
+        let reading = try MetadataReading(
+            of: library, for: catalogue.file, placeNames: placeNames, work: work,
+            requireLibrary: { [libraryGuard] in
+                _ = try libraryGuard.check(try openDirectory(library), at: library)
+            })
+        var last: Int64 = 0
+        // After a reload it is another library.
+        while self.library == library, let batch = try reading.next(after: &last, limit: Self.page) {
+            if !batch.isEmpty { try await catalogue.record(batch) }
+        }
+    }
+
+    /// Writes the sidecars that are due; what was filed meanwhile is read first. One that changes just now stays due.
+    private func writeSidecars(in library: BytePath, _ work: FileWork) async throws {
+        if pending.withLock({ $0.isRenewing }) {
+            try catalogue.file.renewSidecars(in: library, onlyLeft: true)
+            pending.withLock { $0.isRenewing = false }
+        }
+        guard writesSidecars else { return }
+        if try catalogue.file.sidecarsToWrite(in: library, after: 0, limit: 1).isEmpty { return }
+        let writing = try SidecarWriting(of: library, for: catalogue.file, work: work) { [libraryGuard] in
+            let root = try openDirectory(library)
+            try libraryGuard.check(root, at: library)
+            try libraryGuard.hold(root, at: library)
+        }
+        var (last, lines) = (Int64(0), Self.page)
+        while self.library == library, writesSidecars {
+            subsystem.enter("writing sidecars in \(library.escaped)")
+            guard let outcomes = try writing.next(after: &last, limit: Self.page) else { return }
+            if !outcomes.isEmpty {
+                try await catalogue.perform("recording which sidecars are written") { try $0.record(outcomes) }
+            }
+            for case (let sidecar, _, let reason?) in outcomes {
+                // A library that cannot be written must not fill the journal.
+                lines -= 1
+                let level: Logger.Level = lines >= 0 ? .notice : .debug
+                let path = sidecar.stored.photo.libraryPath.escaped
+                log.logger.log(level: level, "the sidecar of \(path) is left as it is: \(reason), continuing")
+            }
+            try await readMetadata(in: library, work)
         }
     }
 }

@@ -22,19 +22,19 @@ extension OwnedDescriptor {
         try replaceEmptyFile(name, in: destination, by: entry)
     }
 
-    /// Moves `entry` to `name` of `destination`, or to a name with a number if that is taken. Returns the name; nil if
-    /// other programs took each free one first.
-    borrowing func moveToFreeName(
-        _ entry: BytePath, in destination: borrowing OwnedDescriptor, like name: BytePath
+    /// Moves `entry` to `name` of `destination`, or to a name with a number if that is taken; with
+    /// `attempt` 1, always to one with a number. Returns the name; nil if other programs took each free one first.
+    package borrowing func moveToFreeName(
+        _ entry: BytePath, in destination: borrowing OwnedDescriptor, like name: BytePath, attempt first: Int = 0
     ) throws(SystemCallError) -> BytePath? {
         try FileNames.withFreeNumber { number throws(SystemCallError) -> BytePath? in
-            let candidate = FileNames.candidate(name, attempt: number)
+            let candidate = FileNames.candidate(name, attempt: first + number)
             return try nilIfExists { () throws(SystemCallError) in
                 try moveExclusively(entry, to: destination, as: candidate)
                 return candidate
             }
         } isFree: { number throws(SystemCallError) in
-            try destination.isFree(FileNames.candidate(name, attempt: number))
+            try destination.isFree(FileNames.candidate(name, attempt: first + number))
         }
     }
 

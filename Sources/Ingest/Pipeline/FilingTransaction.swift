@@ -58,9 +58,14 @@ struct FilingTransaction {
                 for: first.member.source.name, date: first.date.chosen?.local.date,
                 camera: first.member.report.cameraModel
             ).parent
+        let isTaken: (BytePath) -> Bool = { name in
+            (try? library.descriptor.openDirectoryBeneath(directory).isFree(name)) == false
+        }
         for hashed in wanted {
             let member = hashed.member
-            let name = member.role.isSidecar ? naming.name(sidecar: member.name) : naming.name(photo: member.name)
+            let name =
+                member.role.isSidecar
+                ? naming.name(sidecar: member.name, isTaken: isTaken) : naming.name(photo: member.name)
             guard !members.contains(where: { library.isOneName($0.plan.name, library.fitting(name.name)) }) else {
                 left.append(member)
                 continue

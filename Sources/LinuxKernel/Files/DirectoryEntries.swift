@@ -57,6 +57,17 @@ extension OwnedDescriptor {
         }
     }
 
+    /// Exchanges the names of two entries, atomically; EINVAL or ENOSYS if the file system does not support
+    /// RENAME_EXCHANGE. See renameat2(2).
+    package borrowing func exchange(_ name: BytePath, _ other: BytePath) throws(SystemCallError) {
+        try requireSingleName(name, "renameat2")
+        try requireSingleName(other, "renameat2")
+        let directory = raw
+        try systemCall("renameat2", path: name) {
+            name.withCString { one in other.withCString { clinux_rename_exchange(directory, one, $0) } }
+        }
+    }
+
     /// Removes the file `name`; ENOENT if there is none. See unlinkat(2).
     public borrowing func unlink(_ name: BytePath) throws(SystemCallError) {
         try requireSingleName(name, "unlinkat")

@@ -22,4 +22,27 @@ extension OwnedDescriptor {
         }
         return count >= 0 ? bytes : nil
     }
+
+    /// Gives the file the extended attributes of another one, access lists included, and removes all others. Security
+    /// labels are left, since the system's policy gives them. Returns the name of one that cannot be copied; nil if there
+    /// is none. See xattr(7).
+    package borrowing func copyAttributes(of other: borrowing OwnedDescriptor) -> String? {
+        let (number, wanted) = (raw, other.attributeNames())
+        for name in attributeNames() where !wanted.contains(name) {
+            if name.withCString({ clinux_remove_attribute(number, $0) }) != 0 { return name }
+        }
+        for name in wanted {
+            // XATTR_SIZE_MAX of linux/limits.h.
+            guard let value = other.attribute(name, most: 65_536) else { return name }
+            if attribute(name, most: 65_536) != value, !setAttribute(name, value) { return name }
+        }
+        return nil
+    }
+
+    private borrowing func attributeNames() -> [String] {
+        var names = [UInt8](repeating: 0, count: 65_536)
+        let count = clinux_attribute_names(raw, &names, UInt64(names.count))
+        return names.prefix(Int(max(0, count))).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            .filter { !$0.hasPrefix("security.") }
+    }
 }

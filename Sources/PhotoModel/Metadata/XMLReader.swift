@@ -11,6 +11,8 @@ struct XMLReader {
     struct Attribute {
         let name: Name
         let value: String
+        /// The bytes of the value as it is written, between its quotes.
+        let range: Range<Int>
     }
 
     enum Event {
@@ -30,7 +32,10 @@ struct XMLReader {
     static let longestText = 32 * 1024
 
     private let bytes: [UInt8]
-    private var position = 0
+    /// Where the last event began and ended.
+    private(set) var beginning = 0
+    private(set) var position = 0
+    private(set) var hasDocumentType = false
     /// The open elements as they are spelled, each with the number of namespaces in scope outside of it.
     private var open: [(name: ArraySlice<UInt8>, namespaces: Int)] = []
     private var namespaces: [(prefix: ArraySlice<UInt8>, uri: String)] = []
@@ -42,11 +47,13 @@ struct XMLReader {
 
     /// The next event; nil at the end of the document.
     mutating func next() throws(Failure) -> Event? {
+        beginning = position
         if isEmptyElement {
             isEmptyElement = false
             return close()
         }
         while position < bytes.count {
+            beginning = position
             guard bytes[position] == UInt8(ascii: "<") else {
                 let text = take(until: UInt8(ascii: "<"))
                 if open.isEmpty { continue }
@@ -59,6 +66,7 @@ struct XMLReader {
             } else if skip("<?") {
                 _ = try take(through: "?>")
             } else if skip("<!") {
+                hasDocumentType = true
                 try skipDocumentType()
             } else if skip("</") {
                 let name = takeName()
@@ -83,7 +91,7 @@ struct XMLReader {
         let name = takeName()
         guard !name.isEmpty, open.count < Self.deepest else { throw Failure() }
         open.append((name, namespaces.count))
-        var attributes: [(name: ArraySlice<UInt8>, value: String)] = []
+        var attributes: [(name: ArraySlice<UInt8>, value: String, range: Range<Int>)] = []
         while true {
             skipSpaces()
             if skip("/>") {
@@ -98,7 +106,8 @@ struct XMLReader {
             guard position < bytes.count, [0x22, 0x27].contains(bytes[position]) else { throw Failure() }
             let quote = bytes[position]
             position += 1
-            let value = try replacingReferences(take(until: quote))
+            let raw = take(until: quote)
+            let value = try replacingReferences(raw)
             guard position < bytes.count else { throw Failure() }
             position += 1
             if attribute.elementsEqual("xmlns".utf8) {
@@ -106,13 +115,13 @@ struct XMLReader {
             } else if attribute.starts(with: "xmlns:".utf8) {
                 namespaces.append((attribute.dropFirst(6), value))
             } else {
-                attributes.append((attribute, value))
+                attributes.append((attribute, value, raw.startIndex..<raw.endIndex))
             }
         }
         guard namespaces.count <= Self.mostNamespaces else { throw Failure() }
         return .start(
             resolve(name, isAttribute: false),
-            attributes.map { Attribute(name: resolve($0.name, isAttribute: true), value: $0.value) })
+            attributes.map { Attribute(name: resolve($0.name, isAttribute: true), value: $0.value, range: $0.range) })
     }
 
     /// The name in its namespace; a prefix that nothing declares is its own namespace. Attributes without a prefix have

@@ -19,7 +19,7 @@ struct XMPProperties: Equatable {
     static let longest = 1024 * 1024
     private static let rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
     /// Items of one array, and properties of one structure.
-    private static let most = 4_096
+    static let most = 4_096
 
     private(set) var values: [XMLReader.Name: XMPValue] = [:]
     /// Whether a motion photo's film follows the picture. Found in the text, also of a packet that is no XML: a picture
@@ -146,7 +146,7 @@ struct XMPProperties: Equatable {
 /// The namespaces that are read, by the identifiers that programs have written.
 enum XMPNamespace {
     case acdsee, apple, auxiliary, core, digiKam, dublinCore, exif, exifEX, iptcExtension, lightroom, microsoft
-    case microsoftRegions, people, photoshop, regions, tiff, xmp, xmpNote
+    case microsoftRegions, people, photoInbox, photoshop, regions, tiff, xmp, xmpNote
 
     var uris: [String] {
         switch self {
@@ -165,6 +165,7 @@ enum XMPNamespace {
         case .microsoftRegions:
             ["http://ns.microsoft.com/photo/1.2/", "http://ns.microsoft.com/photo/1.2/t/RegionInfo#"]
         case .people: ["http://ns.microsoft.com/photo/1.2/t/Region#"]
+        case .photoInbox: ["photo-inbox:ns:1.0/"]
         case .photoshop: ["http://ns.adobe.com/photoshop/1.0/"]
         case .regions: ["http://www.metadataworkinggroup.com/schemas/regions/"]
         case .tiff: ["http://ns.adobe.com/tiff/1.0/"]

@@ -69,7 +69,14 @@ private struct SidecarStem {
         let ending = Array(name.bytes.dropFirst(base.count))
         self.ending = ending
         bytes = base
+        // The photo's name with a number after it is that of a second sidecar.
+        let whole = base.dropLast(base.reversed().prefix(while: isDigit).count)
+        let isNumbered = whole.count < base.count && whole.last == UInt8(ascii: "-")
         switch kind {
+        case .xmp where isNumbered && isPhotoName(Array(whole.dropLast())):
+            bytes = Array(whole.dropLast())
+            photo = BytePath(bytes)
+            self.ending = Array(base.dropFirst(bytes.count)) + ending
         case .xmp: if isPhotoName(base) { photo = BytePath(base) }
         case .aae, .thm: break
         case .takeout:

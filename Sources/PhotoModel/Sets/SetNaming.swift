@@ -19,6 +19,7 @@ package struct SetNaming: Sendable {
         let original: SetName
         let stem: [UInt8]
         let ending: [UInt8]
+        var isFiled = false
     }
 
     private var photos: [Photo] = []
@@ -30,7 +31,8 @@ package struct SetNaming: Sendable {
             let original = SetName(photo.original)
             photos.append(
                 Photo(
-                    original: original, stem: stem, ending: Array(photo.library.name.bytes.dropFirst(stem.count))))
+                    original: original, stem: stem, ending: Array(photo.library.name.bytes.dropFirst(stem.count)),
+                    isFiled: true))
         }
     }
 
@@ -46,13 +48,14 @@ package struct SetNaming: Sendable {
     }
 
     /// The name of a sidecar: the name of its photo, or the stem of a photo with an equal stem, and its own ending.
-    /// Without such a photo in the set it keeps its name.
-    package func name(sidecar: SetName) -> SetMemberName {
+    /// Without such a photo in the set it keeps its name. A number follows the name of a photo that is filed already:
+    /// `a.jpg-2.xmp`, since `a-2.jpg.xmp` is that of `a-2.jpg`, and `a.nef.xmp` instead of `a.xmp` if that `isTaken`.
+    package func name(sidecar: SetName, isTaken: (BytePath) -> Bool = { _ in false }) -> SetMemberName {
         let ending = SafeName(BytePath(Array("x".utf8) + sidecar.ending)).candidate().bytes.dropFirst()
         if let whole = sidecar.photo,
             let photo = photos.first(where: { $0.original.name.bytes.sameFolded(whole.bytes) })
         {
-            return SetMemberName(stem: photo.stem, ending: photo.ending + ending)
+            return name(of: sidecar, after: photo, photo.ending, ending)
         }
         if let short = sidecar.shortKeys.first,
             let photo = photos.first(where: { $0.original.shortKeys.contains(short) })
@@ -62,11 +65,20 @@ package struct SetNaming: Sendable {
         let own = sidecar.photo?.stem.bytes ?? sidecar.stem
         let rest = sidecar.photo.map { Array($0.bytes.dropFirst(own.count)) } ?? []
         if let photo = photos.first(where: { $0.original.stem.sameFolded(own) }) {
-            return SetMemberName(stem: photo.stem, ending: rest + ending)
+            let isLong = rest.isEmpty && ending.elementsEqual(".xmp".utf8) && isTaken(BytePath(photo.stem + ending))
+            return name(of: sidecar, after: photo, isLong ? photo.ending : rest, ending)
         }
         let safe = SafeName(sidecar.name).candidate().bytes
         let stem = BytePath(safe).stem.bytes
         return SetMemberName(stem: stem, ending: safe.dropFirst(stem.count))
+    }
+
+    private func name(
+        of sidecar: SetName, after photo: Photo, _ format: [UInt8], _ ending: some Collection<UInt8>
+    ) -> SetMemberName {
+        photo.isFiled && sidecar.role == .sidecar(.xmp)
+            ? SetMemberName(stem: photo.stem + format, ending: ending)
+            : SetMemberName(stem: photo.stem, ending: format + ending)
     }
 }
 

@@ -1,3 +1,5 @@
+package import FileValues
+
 /// What a sidecar says of its photo.
 package struct SidecarMetadata: Equatable, Sendable {
     package var source: MetadataSource
@@ -5,6 +7,14 @@ package struct SidecarMetadata: Equatable, Sendable {
 
     /// Sidecars are small; of a larger one, nothing is read.
     package static let largest: UInt64 = 4 * 1024 * 1024
+
+    /// The names that the XMP sidecar of a photo can have, the preferred one first. Lightroom reads NAME.xmp, and beside raw
+    /// photos only; darktable and digiKam name theirs NAME.EXTENSION.xmp.
+    package static func names(of photo: BytePath, format: String) -> [BytePath] {
+        let long = photo.addingSuffix(".xmp")
+        guard let format = PhotoFormat(rawValue: format), format.family == .raw, format != .dng else { return [long] }
+        return [photo.parent.appending(photo.stem).addingSuffix(".xmp"), long]
+    }
 
     /// Reads the sidecar in `bytes`; nil for a kind that says nothing of these, or bytes that are not of its kind.
     package init?(_ bytes: [UInt8], kind: SidecarKind) {

@@ -44,6 +44,7 @@ struct ShowCommand: DaemonCommand {
         // A number asks for the outcome of one file, everything else for a photo.
         let operation = photo == nil || self.operation.isNumber ? newest : nil
         let damage = try photo.flatMap { $0.supersededAt == nil ? try catalogue.damage(ofPhoto: $0.id) : nil }
+        let sidecar = try photo.flatMap { try catalogue.sidecarRefusal(ofPhoto: $0.id) }
         let set = try photo.map { try catalogue.others(inSetOf: $0) } ?? []
         let description = try photo.flatMap { try catalogue.description(ofHash: $0.photo.sha256) }
         let metadata = try photo.flatMap { try catalogue.metadata(ofPhoto: $0.id) }
@@ -58,23 +59,12 @@ struct ShowCommand: DaemonCommand {
         if output.json {
             let fields = [
                 JSONField("operation", operation), JSONField("photo", photo?.json(describedBy: description, metadata)),
-                JSONField("damage", damage.map(damageJSON)), JSONField("history", history),
-                JSONField("requests", requests), JSONField("set", set), JSONField("renditions", renditions),
+                JSONField("damage", damage.map(damageJSON)), JSONField("sidecar_left", sidecar),
+                JSONField("history", history), JSONField("requests", requests), JSONField("set", set),
+                JSONField("renditions", renditions),
             ]
-            try printJSON(fields)
-        } else {
-            try printOut(
-                text(operation, photo, description, metadata, damage, set, renditions, history, requests).rendered(
-                    Terminal.style(output.color)))
+            return try printJSON(fields)
         }
-    }
-
-    private func text(
-        _ operation: StoredOutcome?, _ photo: StoredPhoto?, _ description: PhotoDescription?,
-        _ metadata: MetadataDecision?, _ damage: (since: FileTime, reason: String)?, _ set: [StoredPhoto],
-        _ renditions: [RenditionStanding],
-        _ history: [StoredOutcome], _ requests: [StoredRequest]
-    ) -> LabelledText {
         let now = Int64(time(nil))
         var text = LabelledText()
         if let operation { operation.describe(in: &text, now: now) }
@@ -85,6 +75,7 @@ struct ShowCommand: DaemonCommand {
             description?.describe(in: &text)
             metadata?.describe(in: &text, besides: description)
             if let damage { text.add("damage", damageText(damage, now: now), textPaint: .bad) }
+            if let sidecar { text.add("sidecar", sidecarText(sidecar), textPaint: .bad) }
             for other in set { text.add("set", other.setMemberText) }
             for rendition in renditions { text.add(rendition.name, rendition.text) }
         }
@@ -96,6 +87,6 @@ struct ShowCommand: DaemonCommand {
                 "\(shortTime(other.outcome.at, now: now))  \(printable(other.outcome.inbox))/\(other.outcome.path.escaped): "
                     + other.outcome.outcome.rawValue)
         }
-        return text
+        try printOut(text.rendered(Terminal.style(output.color)))
     }
 }

@@ -56,6 +56,8 @@ struct Evidence {
     var metadata: MetadataDecision?
     /// Known damage of its file in the library.
     var damage: (since: FileTime, reason: String)?
+    /// Why its sidecar was left as it is.
+    var sidecarLeft: String?
     /// Its existing thumbnails, from large to small, and why there is none.
     var thumbnails: [(size: UInt32, path: BytePath)] = []
     /// Which of these sizes is the preview.
@@ -118,6 +120,7 @@ struct EvidenceSearch {
         if let photo = evidence.photo {
             evidence.metadata = try catalogue?.metadata(ofPhoto: photo.id)
             evidence.damage = try catalogue?.damage(ofPhoto: photo.id)
+            evidence.sidecarLeft = try catalogue?.sidecarRefusal(ofPhoto: photo.id)
             evidence.set = try catalogue?.others(inSetOf: photo) ?? []
             let store = ThumbnailStore(state: places.state)
             let hash = photo.photo.sha256

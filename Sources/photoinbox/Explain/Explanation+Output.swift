@@ -38,7 +38,7 @@ extension Explanation: JSONRepresentable {
                         JSONValue.object([JSONField("pattern", $0.pattern), JSONField("origin", $0.origin)])
                     }), JSONField("name_rule", nameRule), JSONField("kept", evidence.kept),
                 JSONField("photo", evidence.photo), JSONField("metadata", evidence.metadata),
-                JSONField("damage", evidence.damage.map(damageJSON)),
+                JSONField("damage", evidence.damage.map(damageJSON)), JSONField("sidecar_left", evidence.sidecarLeft),
                 JSONField("set", evidence.set), JSONField("thumbnails", evidence.thumbnails.map(\.path.escaped)),
                 JSONField("no_thumbnail", evidence.noThumbnail), JSONField("renditions", evidence.renditions),
                 JSONField("links", evidence.linkFile), JSONField("hooks", evidence.hooks),
@@ -83,6 +83,11 @@ extension StoredPhoto {
 /// Known damage of a photo, as text.
 func damageText(_ damage: (since: FileTime, reason: String), now: Int64) -> String {
     "\(printable(damage.reason)), found \(shortTime(damage.since, now: now))"
+}
+
+/// Why a photo's sidecar was left as it is, and what to do.
+func sidecarText(_ reason: String) -> String {
+    DaemonAddress.current.completing("left as it is: \(printable(reason)). It is tried again by: photoinbox reload")
 }
 
 func damageJSON(_ damage: (since: FileTime, reason: String)) -> JSONValue {

@@ -235,6 +235,7 @@ struct Explanation {
             add(rendition.name, rendition.text)
         }
         if let damage = evidence.damage, photo.supersededAt == nil { add("damage", damageText(damage, now: now)) }
+        if let reason = evidence.sidecarLeft { add("sidecar", sidecarText(reason)) }
         if verdict == .filed { add("when", shortTime(photo.filedAt, now: now)) }
         if photo.wasStruck {
             add("but", "its copy was missing; photoinbox verify --repair struck its record")

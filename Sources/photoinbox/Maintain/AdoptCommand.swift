@@ -96,6 +96,7 @@ struct AdoptCommand: DaemonCommand {
             case .sameContent(let path, let other): ("same", path, "the same bytes as \(other.escaped)")
             case .differs(let path): ("differs", path, "the record has other bytes; see photoinbox verify")
             case .unreadable(let path, let reason): ("unreadable", path, printable(reason))
+            case .sidecar(let path, let reason): ("sidecar", path, printable(reason))
             }
         display.clear()
         if output.json {
@@ -114,6 +115,7 @@ struct AdoptCommand: DaemonCommand {
                 JSONField("type", "summary"), JSONField("files", summary.seen), JSONField("recorded", summary.adopted),
                 JSONField("known", summary.known), JSONField("same_content", summary.sameContent),
                 JSONField("differing", summary.differing), JSONField("no_photos", summary.others),
+                JSONField("sidecars", summary.restored),
                 JSONField("unreadable", summary.unreadable), JSONField("bytes", summary.bytes),
                 JSONField("complete", !wasStopped),
             ])
@@ -124,7 +126,8 @@ struct AdoptCommand: DaemonCommand {
         text.add(isDry ? "would record" : "recorded", "\(photos), \(HumanText.bytes(summary.bytes)) read")
         let rest = [
             (summary.known, "known already"), (summary.sameContent, "with the bytes of another"),
-            (summary.differing, "not as recorded"), (summary.others, "not photos"), (summary.unreadable, "unreadable"),
+            (summary.differing, "not as recorded"), (summary.restored, "written by photo-inbox"),
+            (summary.others, "not photos"), (summary.unreadable, "unreadable"),
         ].filter { $0.0 > 0 }
         if !rest.isEmpty {
             text.add("others", rest.map { "\(HumanText.count($0.0)) \($0.1)" }.joined(separator: ", "))

@@ -22,8 +22,9 @@ struct RebuildCommand: DaemonCommand {
 
         Every photo of the library is read and recorded under its path. The new catalogue lacks what only the old one knew:
         from which inbox a photo came and when, the outcomes of files that were not filed, and photos of other libraries.
-        Titles, keywords, ratings and places are copied, as far as the old catalogue can be read. The old one is kept beside
-        the new one (NAME.before-rebuild-…). The new one gets the same owner and group, even if root runs this.
+        Titles, keywords, ratings and places are copied, as far as the old catalogue can be read; else those are recorded that
+        the daemon wrote to sidecars (write-sidecars in photoinbox.toml). The old one is kept beside the new one
+        (NAME.before-rebuild-…). The new one gets the same owner and group, even if root runs this.
 
         If the new catalogue would have over 10 photos fewer, or more than one and over 5 % fewer, it replaces the old one only
         after a question, or with --yes. After Ctrl-C, the next run continues; the old catalogue stays in use until the new one
@@ -105,8 +106,10 @@ struct RebuildCommand: DaemonCommand {
             try display.show(
                 photos: summary.seen, bytes: summary.bytes, asked: interruption.consumeProgressRequest())
         } tell: { finding in
-            if case .unreadable(let path, let reason) = finding {
+            switch finding {
+            case .unreadable(let path, let reason), .sidecar(let path, let reason):
                 display.remark("\(path.escaped): \(printable(reason))")
+            default: break
             }
         }
     }
@@ -165,7 +168,8 @@ struct RebuildCommand: DaemonCommand {
             try printJSON(
                 [
                     JSONField("type", "summary"), JSONField("recorded", photos),
-                    JSONField("same_content", summary.sameContent), JSONField("unreadable", summary.unreadable),
+                    JSONField("same_content", summary.sameContent), JSONField("sidecars", summary.restored),
+                    JSONField("unreadable", summary.unreadable),
                     JSONField("descriptions", result.descriptions),
                 ] + (result.old.map { JSONField.path("old", $0) } ?? []))
             return
@@ -175,6 +179,9 @@ struct RebuildCommand: DaemonCommand {
         if result.descriptions > 0 {
             let descriptions = HumanText.count(result.descriptions, "photo", "photos")
             text.add("copied", "titles, keywords, ratings or places of \(descriptions)")
+        }
+        if summary.restored > 0 {
+            text.add("read", HumanText.count(summary.restored, "sidecar", "sidecars") + " that photo-inbox wrote")
         }
         if summary.sameContent > 0 {
             text.add("others", "\(HumanText.count(summary.sameContent)) with the bytes of another")

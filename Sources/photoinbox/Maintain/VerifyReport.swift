@@ -78,6 +78,8 @@ struct VerifyReport {
         case .differs: break
         case .unreadable(let path, let reason):
             try line("unreadable", path, remark: printable(reason), [JSONField("reason", reason)])
+        case .sidecar(let path, let reason):
+            try line("sidecar", path, remark: printable(reason), [JSONField("reason", reason)])
         }
     }
 

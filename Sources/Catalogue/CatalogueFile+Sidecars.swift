@@ -1,0 +1,173 @@
+package import FileValues
+import Foundation
+import GRDB
+import PhotoModel
+
+/// A photo whose sidecar is to be written.
+package struct DueSidecar: Sendable {
+    package let stored: StoredPhoto
+    /// Raised whenever it becomes due again.
+    let turn: Int64
+    /// One SHA-256 after the other: of the statement that this catalogue has written last, and of those that it was about to
+    /// write since, of which an interruption may have left one.
+    let said: [UInt8]
+
+    /// Whether this catalogue has written the statement with this SHA-256.
+    package func hasSaid(_ hash: [UInt8]) -> Bool {
+        stride(from: 0, to: said.count, by: 32).contains { said[$0...].starts(with: hash) }
+    }
+}
+
+/// The SHA-256 of the statement that a photo's sidecar has now, if it is this catalogue's, or why it was left.
+package typealias SidecarOutcome = (sidecar: DueSidecar, said: [UInt8]?, reason: String?)
+
+/// What a sidecar says of the photo with this content.
+package struct SidecarStatement {
+    let sha256: [UInt8]
+    let description: PhotoDescription
+    /// The SHA-256 of all that it says; nil if a part of that is not in ``description``.
+    let hash: [UInt8]?
+    /// Whether it has the mark of the library that it is in.
+    let isOwn: Bool
+    /// Whether a file with this content is beside it.
+    let isBesidePhoto: Bool
+
+    package init(
+        sha256: [UInt8], _ description: PhotoDescription = PhotoDescription(), hash: [UInt8]? = nil, isOwn: Bool,
+        isBesidePhoto: Bool = false
+    ) {
+        (self.sha256, self.description, self.hash) = (sha256, description, hash)
+        (self.isOwn, self.isBesidePhoto) = (isOwn, isBesidePhoto)
+    }
+}
+
+extension CatalogueFile {
+    /// Returns photos of `library` with identifiers above `id` whose sidecars are to be written, in order; none while the
+    /// catalogue is made anew, since it does not know yet what was filed.
+    package func sidecarsToWrite(
+        in library: BytePath, after id: Int64, limit: Int
+    ) throws(CatalogueError) -> [DueSidecar] {
+        try read("reading whose sidecars are to be written") { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(StoredPhoto.columns) FROM sidecar CROSS JOIN photo ON photo.id = photo_id
+                    WHERE photo_id > ? AND library = ? AND is_due
+                        AND NOT EXISTS (SELECT 1 FROM pending_task WHERE name = 'rebuild') ORDER BY photo_id LIMIT ?
+                    """,
+                arguments: [id, library.data, limit]
+            ).map { row in
+                DueSidecar(
+                    stored: try StoredPhoto(row), turn: try row.value("turn"), said: try row.bytes("said") ?? [])
+            }
+        }
+    }
+
+    /// Makes sidecars of a library due: all, or those that were left.
+    package func renewSidecars(in library: BytePath, onlyLeft: Bool = false) throws(CatalogueError) {
+        try write("recording that sidecars are to be looked at again") { db in
+            try db.execute(
+                sql: """
+                    UPDATE sidecar SET turn = turn + 1, is_due = true, reason = NULL
+                    WHERE (reason IS NOT NULL OR NOT ?) AND photo_id IN (SELECT id FROM photo WHERE library = ?)
+                    """, arguments: [onlyLeft, library.data])
+        }
+    }
+
+    /// Records what is about to be written, by its SHA-256, so that it counts as this catalogue's after an interruption.
+    package func expect(_ statements: [(sidecar: DueSidecar, hash: [UInt8])]) throws(CatalogueError) {
+        let new = statements.filter { !$0.sidecar.hasSaid($0.hash) }
+        if new.isEmpty { return }
+        try write("recording which sidecars are about to be written") { db in
+            for (sidecar, hash) in new {
+                let others = sidecar.said.dropFirst(32) + hash
+                try db.execute(
+                    sql: "UPDATE sidecar SET said = ? WHERE photo_id = ?",
+                    arguments: [Data(sidecar.said.prefix(32) + others.suffix(7 * 32)), sidecar.stored.id])
+            }
+        }
+    }
+
+    /// Records the outcome of writing sidecars. What has become due again meanwhile stays due.
+    package func record(_ outcomes: [SidecarOutcome]) throws(CatalogueError) {
+        try write("recording which sidecars are written") { db in
+            for (sidecar, said, reason) in outcomes {
+                try db.execute(
+                    sql: """
+                        UPDATE sidecar SET said = coalesce(?, said), reason = ?, is_due = turn <> ? WHERE photo_id = ?
+                        """, arguments: [said.map { Data($0) }, reason, sidecar.turn, sidecar.stored.id])
+            }
+        }
+    }
+
+    /// Returns why the sidecar of a photo was left as it is; nil if it was not.
+    package func sidecarRefusal(ofPhoto id: Int64) throws(CatalogueError) -> String? {
+        try read("reading why a sidecar was left") { db in
+            try String.fetchOne(db, sql: "SELECT reason FROM sidecar WHERE photo_id = ?", arguments: [id])
+        }
+    }
+
+    /// Whether the file at this path of the library was filed or is being filed, or a file with this content ever was,
+    /// wherever it is now. Such a file is never changed.
+    package func isFiled(
+        at path: BytePath, in library: BytePath, content sha256: [UInt8]? = nil
+    ) throws(CatalogueError) -> Bool {
+        try read("looking whether a file was filed") { db in
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM photo WHERE library = ?1 AND library_path = ?2 AND superseded_at IS NULL)
+                        OR EXISTS (SELECT 1 FROM intent WHERE library = ?1 AND library_path = ?2)
+                        OR EXISTS (SELECT 1 FROM photo WHERE sha256 = ?3)
+                        OR EXISTS (SELECT 1 FROM intent WHERE sha256 = ?3)
+                    """, arguments: [library.data, path.data, sha256.map { Data($0) }]) ?? true
+        }
+    }
+
+    /// Whether a file that this program has written is the sidecar of a photo that is beside it.
+    package func isSidecar(
+        _ path: BytePath, in library: BytePath, _ said: SidecarStatement
+    ) throws(CatalogueError) -> Bool {
+        try read("looking for the photo of a sidecar") { db in try isSidecar(path, in: library, said, db) }
+    }
+
+    func isSidecar(_ path: BytePath, in library: BytePath, _ said: SidecarStatement, _ db: Database) throws -> Bool {
+        if !said.isOwn || said.isBesidePhoto { return said.isOwn }
+        return try Row.fetchAll(
+            db,
+            sql: """
+                SELECT library_path, format FROM photo
+                WHERE sha256 = ? AND library = ? AND superseded_at IS NULL AND role IS NOT 'sidecar'
+                """, arguments: [Data(said.sha256), library.data]
+        ).contains { row in
+            SidecarMetadata.names(of: try row.path("library_path"), format: try row.value("format")).contains(path)
+        }
+    }
+
+    /// Adds what a sidecar says to what is recorded of its photo, which wins. If both say the same then, the sidecar counts
+    /// as written by this catalogue.
+    func restore(_ statement: SidecarStatement, _ db: Database) throws {
+        let said = statement.description
+        let columns: StatementArguments = [
+            "photo": Data(statement.sha256), "title": said.title, "rating": said.rating, "taken": said.taken,
+            "keywords": said.keywords.isEmpty ? nil : said.keywords.joined(separator: "\n"), "place": said.place,
+        ]
+        try db.execute(
+            sql: """
+                INSERT INTO description (sha256, title, keywords, rating, taken, place)
+                VALUES (:photo, :title, :keywords, :rating, :taken, :place)
+                ON CONFLICT (sha256) DO UPDATE SET
+                    title = coalesce(title, excluded.title), keywords = coalesce(keywords, excluded.keywords),
+                    rating = coalesce(rating, excluded.rating), taken = coalesce(taken, excluded.taken),
+                    place = coalesce(place, excluded.place)
+                """, arguments: columns)
+        guard let hash = statement.hash else { return }
+        try db.execute(
+            sql: """
+                UPDATE sidecar SET said = :said
+                WHERE said IS NULL AND photo_id IN (SELECT id FROM photo WHERE sha256 = :photo)
+                    AND EXISTS (SELECT 1 FROM description WHERE sha256 = :photo AND (title, keywords, rating, taken, place)
+                        IS (:title, :keywords, :rating, :taken, :place))
+                """, arguments: columns + ["said": Data(hash)])
+    }
+}
