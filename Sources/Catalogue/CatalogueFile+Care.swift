@@ -168,7 +168,8 @@ extension CatalogueFile {
 
     /// Copies from another, closed catalogue what the library cannot supply: titles, keywords, ratings and places of
     /// photos, and the identities of its directories. Of titles and the like the other's win, since the existing ones are
-    /// those of sidecars. Returns the number of photos.
+    /// those of sidecars, which count as written by this catalogue only if the other has written them. Returns the number
+    /// of photos.
     package func copyDescriptions(from other: BytePath) throws(CatalogueError) -> Int {
         let operation = "taking titles and keywords over"
         do {
@@ -192,7 +193,19 @@ extension CatalogueFile {
                             rating = coalesce(excluded.rating, rating), taken = coalesce(excluded.taken, taken),
                             place = coalesce(excluded.place, place)
                         """)
-                return db.changesCount
+                let count = db.changesCount
+                let said = """
+                    SELECT said FROM old.sidecar JOIN old.photo AS theirs ON theirs.id = photo_id
+                    WHERE said IS NOT NULL AND theirs.sha256 = mine.sha256
+                    ORDER BY superseded_at IS NULL DESC, theirs.id DESC LIMIT 1
+                    """
+                try db.execute(
+                    sql: """
+                        UPDATE main.sidecar SET said = \(try db.tableExists("sidecar", in: "old") ? "(\(said))" : "NULL")
+                        FROM main.photo AS mine
+                        WHERE mine.id = main.sidecar.photo_id AND mine.sha256 IN (SELECT sha256 FROM old.description)
+                        """)
+                return count
             }
         } catch { throw CatalogueError(error, operation) }
     }

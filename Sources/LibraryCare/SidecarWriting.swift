@@ -61,7 +61,12 @@ package final class SidecarWriting {
     private let work: FileWork
     private let probe = WriterProbe()
     private let requireLibrary: () throws -> Void
-    private var mark: String?
+    /// One that cannot be made is not tried again for each photo.
+    private lazy var mark = Result { try LibraryMark.read(in: self.root) ?? LibraryMark.make(in: self.root) }
+    /// Why sidecars stay due: the first failure, which concerns more than one photo.
+    package private(set) var failure: (any Error)?
+    /// Directories that are full, read-only, or failing.
+    private var failing: Set<BytePath> = []
     /// Whether the file system has refused to exchange two names.
     private var cannotExchange = false
     /// Directories without leftovers of an interruption.
@@ -81,8 +86,8 @@ package final class SidecarWriting {
     }
 
     /// Writes at most `limit` sidecars that are due, of photos with identifiers above `last`. Returns what is to be
-    /// recorded; nil if none is due. Throws if it is stopped, or the library or the catalogue is away, full, or failing:
-    /// all of these stay due. What fails with one photo is no reason to pass over the others.
+    /// recorded; nil if none is due. Throws if it is stopped, or the library or the catalogue is away. What fails with one
+    /// photo is no reason to pass over the others; those of a directory that is full, read-only or failing stay due.
     package func next(after last: inout Int64, limit: Int) throws -> [SidecarOutcome]? {
         let page = try catalogue.sidecarsToWrite(in: library, after: last, limit: limit).map { due in
             (due: due, said: Result { try statement(on: due.stored) })
@@ -91,23 +96,28 @@ package final class SidecarWriting {
         try catalogue.expect(page.compactMap { due, said in try? said.get().map { (due, hash(of: $0.canonical)) } })
         var outcomes: [SidecarOutcome] = []
         for (due, said) in page {
-            let photo = due.stored.photo
-            if work.shouldStop() { throw FilingError(.openSource, .source, .stopped, path: photo.libraryPath) }
+            let path = due.stored.photo.libraryPath
+            if work.shouldStop() { throw FilingError(.openSource, .source, .stopped, path: path) }
+            if failing.contains(path.parent) { continue }
             do {
                 if due.stored.undoneBy != nil { try takeAway(due.stored) }
                 outcomes.append((due, try said.get().map { try write($0, of: due) }, nil))
             } catch let error as CatalogueError { throw error } catch is Busy { continue } catch {
                 if let error = error as? FilingError, [.busy, .sourceChanged].contains(error.kind) { continue }
-                if Self.concernsAll(error) { throw error }
-                outcomes.append((due, nil, "\(error)"))
+                try requireSame(root, as: library, requireLibrary)
+                if Self.concernsMore(error) {
+                    failure = failure ?? error
+                    failing.insert(path.parent)
+                } else {
+                    outcomes.append((due, nil, "\(error)"))
+                }
             }
         }
-        if outcomes.contains(where: { $0.reason != nil }) { try requireSame(root, as: library, requireLibrary) }
         last = end.due.stored.id
         return outcomes
     }
 
-    private static func concernsAll(_ error: any Error) -> Bool {
+    private static func concernsMore(_ error: any Error) -> Bool {
         let code =
             (error as? SystemCallError)?.code ?? (error as? FilingError)?.code
             ?? (error as? ByteSourceError).map { Errno(rawValue: $0.code) }
@@ -120,11 +130,9 @@ package final class SidecarWriting {
     private func statement(on stored: StoredPhoto) throws -> SidecarText.Statement? {
         let content = stored.photo.sha256
         guard stored.supersededAt == nil, let said = try catalogue.description(ofHash: content) else { return nil }
-        let mark = try mark ?? LibraryMark.read(in: root) ?? LibraryMark.make(in: root)
-        self.mark = mark
         return SidecarText.Statement(
-            of: content, in: mark, title: said.title, keywords: said.keywords, rating: said.rating, taken: said.taken,
-            place: said.place)
+            of: content, in: try mark.get(), title: said.title, keywords: said.keywords, rating: said.rating,
+            taken: said.taken, place: said.place)
     }
 
     /// Returns the SHA-256 of what the sidecar says now.

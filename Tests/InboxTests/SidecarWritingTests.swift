@@ -47,13 +47,14 @@ struct SidecarWritingTests {
         }
 
         /// The same library with a new catalogue.
-        func rebuilt() throws -> (shelf: Shelf, findings: [LibraryAdoption.Finding]) {
+        func rebuilt(from old: String? = nil) throws -> (shelf: Shelf, findings: [LibraryAdoption.Finding]) {
             let new = try CatalogueFile.openForWriting(scratch.appending("\(UUID()).sqlite"), now: .now)
             let tree = try LibraryTree(BytePath(library))
             let predicted = try LibraryAdoption(of: tree, into: nil, comparingWith: new).run()
             var findings: [LibraryAdoption.Finding] = []
             let summary = try LibraryAdoption(of: tree, into: new).run(tell: { findings.append($0) })
             #expect(predicted.restored == summary.restored)
+            if let old { _ = try new.copyDescriptions(from: BytePath(scratch.appending(old))) }
             return (Shelf(scratch: scratch, catalogue: new), findings)
         }
 
@@ -85,6 +86,7 @@ struct SidecarWritingTests {
                 if isRecorded { try catalogue.record(outcomes) }
                 left += outcomes.compactMap(\.reason)
             }
+            if let failure = writing.failure { throw failure }
             return left
         }
 
@@ -392,6 +394,27 @@ struct SidecarWritingTests {
         #expect(shelf.text("a.jpg.xmp") == newer.replacing("Newer", with: "Third"))
     }
 
+    @Test("A rebuild prefers the old catalogue, and leaves what another one has written")
+    func rebuiltFromOlder() throws {
+        let shelf = try Shelf(["a.jpg": "exif.jpg", "b.jpg": "plain.jpg"])
+        #expect(try shelf.write().isEmpty)
+        let (other, _) = try shelf.rebuilt()
+        try other.describe(title: "Newer")
+        let old = try #require(shelf.text("b.jpg.xmp"))
+        #expect(try other.write().isEmpty)
+        let newer = try #require(shelf.text("a.jpg.xmp"))
+        try shelf.put(Array(old.utf8), "b.jpg.xmp")
+        let (new, _) = try shelf.rebuilt(from: "catalogue.sqlite")
+        #expect(try new.description(of: "a.jpg")?.title == "Möwen")
+        #expect(try new.write().first?.contains("(Title)") == true)
+        #expect(shelf.text("a.jpg.xmp") == newer && shelf.text("b.jpg.xmp") == old)
+        // Its own it knows again.
+        try new.describe(title: "Third")
+        #expect(try new.write().count == 1)
+        #expect(shelf.text("a.jpg.xmp") == newer)
+        #expect(shelf.text("b.jpg.xmp") == old.replacing("Möwen", with: "Third"))
+    }
+
     @Test(
         "Without the library's mark its sidecars are reported and not recorded; one that cannot be read stops the run")
     func mark() throws {
@@ -463,6 +486,30 @@ struct SidecarWritingTests {
         for name in before where name.hasPrefix("fill") { unlink("\(shelf.library)/\(name)") }
         #expect(try shelf.write().isEmpty)
         #expect(try shelf.names == ["exif.jpg", "plain.jpg", "exif.jpg.xmp", "plain.jpg.xmp"])
+    }
+
+    @Test(
+        "A directory that is read-only is no reason for others to stay due", .enabled(if: geteuid() == 0, "needs root"))
+    func readOnly() throws {
+        let shelf = try Shelf([:])
+        let directory = "\(shelf.library)/2019"
+        #expect(mkdir(directory, 0o755) == 0)
+        for name in ["2019/a.jpg", "b.jpg"] {
+            try shelf.put(try WorkerHouse.content(name == "b.jpg" ? "exif.jpg" : "plain.jpg"), name)
+        }
+        try shelf.adopt()
+        try shelf.describe(title: "Möwen")
+        try runProgram(["/bin/mount", "--bind", directory, directory])
+        defer { try? runProgram(["/bin/umount", directory]) }
+        try runProgram(["/bin/mount", "-o", "remount,bind,ro", directory])
+        for _ in 0..<2 {
+            #expect(throws: (any Error).self) { try shelf.write() }
+            #expect(shelf.text("b.jpg.xmp")?.contains("Möwen") == true)
+            #expect(try shelf.isDue)
+        }
+        try runProgram(["/bin/mount", "-o", "remount,bind,rw", directory])
+        #expect(try shelf.write().isEmpty)
+        #expect(shelf.text("2019/a.jpg.xmp")?.contains("Möwen") == true)
     }
 
     @Test("A name that is too long is no reason to leave the other one; for a photo without another, it is said")

@@ -83,6 +83,17 @@ struct SidecarTextTests {
         #expect(said(title: "a", rating: 1).differences(from: said(title: "b", place: "c")) == "Title, Rating, Place")
     }
 
+    @Test("Texts that only look the same are not the same")
+    func equivalent() throws {
+        let forms = ["Fo\u{308}rde", "F\u{F6}rde"].map { said(title: $0, keywords: [$0], place: $0) }
+        for (old, new) in [(forms[0], forms[1]), (forms[1], forms[0])] {
+            #expect(old != new)
+            let text = try SidecarText.text(new, in: SidecarText.text(old, in: nil))
+            #expect(try text == SidecarText.text(new, in: nil))
+            #expect(SidecarText.Statement(text)?.canonical == new.canonical)
+        }
+    }
+
     @Test("To another program's sidecar, what is missing is added; each of its bytes stays, in its order")
     func merged() throws {
         let said = said(title: "New", keywords: ["gull", "harbour"], rating: 4, taken: "2026-11-21", place: "Förde")

@@ -31,6 +31,8 @@ actor MetadataService: DaemonPart {
     private nonisolated let pending = Locked((isInterrupted: false, isRenewing: false))
     private let placeNames: PlaceNames
     private var reading: Task<Void, Never>?
+    /// Whether it was reported that sidecars stay due.
+    private var isFailing = false
     /// Whether more was recorded since ``reading`` began.
     private var isAsked = false
 
@@ -141,7 +143,7 @@ actor MetadataService: DaemonPart {
         var (last, lines) = (Int64(0), Self.page)
         while self.library == library, writesSidecars {
             subsystem.enter("writing sidecars in \(library.escaped)")
-            guard let outcomes = try writing.next(after: &last, limit: Self.page) else { return }
+            guard let outcomes = try writing.next(after: &last, limit: Self.page) else { break }
             if !outcomes.isEmpty {
                 try await catalogue.perform("recording which sidecars are written") { try $0.record(outcomes) }
             }
@@ -154,5 +156,10 @@ actor MetadataService: DaemonPart {
             }
             try await readMetadata(in: library, work)
         }
+        if let failure = writing.failure, !isFailing {
+            log.logger.notice("some sidecars are written later: \(failure), continuing")
+        }
+        isFailing = writing.failure != nil
+        if let failure = writing.failure { throw failure }
     }
 }

@@ -69,6 +69,9 @@ package enum SidecarText {
         /// The same bytes for the same statement, however a program has written it.
         package var canonical: [UInt8] { Field.allCases.flatMap { canonical($0) } }
 
+        package static func == (one: Self, other: Self) -> Bool { one.canonical == other.canonical }
+        package func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
+
         /// The names of the properties in which two of them differ.
         package func differences(from other: Self) -> String {
             Field.allCases.filter { canonical($0) != other.canonical($0) }.map(\.rawValue).joined(separator: ", ")
@@ -147,8 +150,8 @@ package enum SidecarText {
                 return now.first(where: \.isDefault)?.plain == change.new.first
                     && now.filter { !$0.isDefault } == theirs && mine.allSatisfy { $0.plain == change.old.first }
             }
-            let others = old.filter { !change.removed.contains($0.plain) }
-            let added = change.added.filter { word in !old.contains { $0.plain == word } }
+            let others = old.filter { !change.removed.contains(bytes($0.plain)) }
+            let added = change.added.filter { word in !old.contains { isSame($0.plain, word) } }
             return Array(now.prefix(others.count)) == others && now.dropFirst(others.count).map(\.plain) == added
         }
 
@@ -168,12 +171,12 @@ package enum SidecarText {
         let old: [String]
         let new: [String]
         let added: [String]
-        let removed: Set<String>
+        let removed: Set<[UInt8]>
 
         init(of field: Field, from before: Statement?, to said: Statement) {
             (old, new) = (before?.values[field] ?? [], said.values[field] ?? [])
-            let (former, latter) = (Set(old), Set(new))
-            (added, removed) = (new.filter { !former.contains($0) }, former.subtracting(latter))
+            let (former, latter) = (Set(old.map(bytes)), Set(new.map(bytes)))
+            (added, removed) = (new.filter { !former.contains(bytes($0)) }, former.subtracting(latter))
         }
     }
 
@@ -195,10 +198,10 @@ package enum SidecarText {
         /// How an own property gets what is to be said, a list in its order.
         func edits(to wanted: [String]) -> [Edit] {
             guard property.array != nil else {
-                return text == wanted.first ?? ""
+                return isSame(text, wanted.first ?? "")
                     ? [] : [content.map { ($0, escaped(wanted.first ?? "")) } ?? (range, property.element(wanted))]
             }
-            if items.map(\.text) == wanted { return [] }
+            if items.map({ bytes($0.text) }) == wanted.map(bytes) { return [] }
             guard let content else { return [(range, property.element(wanted))] }
             let end = content.upperBound..<content.upperBound
             return items.map { ($0.range, "") } + [(end, property.items(wanted, prefix))]
@@ -207,18 +210,18 @@ package enum SidecarText {
         /// How a common property follows its own one: only what that had is replaced or removed.
         func edits(_ change: Change) -> [Edit] {
             guard let array = property.array else {
-                guard let content, text == change.old.first, let new = change.new.first else { return [] }
+                guard let content, isSame(text, change.old.first), let new = change.new.first else { return [] }
                 return [(content, escaped(new))]
             }
-            let added = change.added.filter { word in !items.contains { $0.text == word } }
+            let added = change.added.filter { word in !items.contains { isSame($0.text, word) } }
             guard let content else { return added.isEmpty ? [] : [(range, property.element(added))] }
             if array == "Alt" {
                 let mine = items.first(where: \.isDefault)
-                if change.new.isEmpty || mine.map({ $0.text != change.old.first }) == true { return [] }
+                if change.new.isEmpty || mine.map({ !isSame($0.text, change.old.first) }) == true { return [] }
                 return [(mine?.range ?? content.lowerBound..<content.lowerBound, property.items(change.new, prefix))]
             }
             let end = content.upperBound..<content.upperBound
-            return items.filter { change.removed.contains($0.text) }.map { ($0.range, "") }
+            return items.filter { change.removed.contains(bytes($0.text)) }.map { ($0.range, "") }
                 + (added.isEmpty ? [] : [(end, property.items(added, prefix))])
         }
     }
@@ -287,7 +290,7 @@ package enum SidecarText {
             if property.isOwn {
                 if isOdd { throw Refusal("its \(property.field.rawValue) has a form that is not edited") }
                 edits += all.flatMap { $0.edits(to: change.new) }
-            } else if !isOdd, change.old != change.new {
+            } else if !isOdd, !change.added.isEmpty || !change.removed.isEmpty {
                 edits += all.flatMap { $0.edits(change) }
             }
             let added = property.isOwn ? change.new : change.added
@@ -426,6 +429,11 @@ package enum SidecarText {
 extension XMPValue {
     fileprivate var isDefault: Bool { language == "x-default" }
 }
+
+private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+/// Whether two texts have the same bytes; for `==`, those that look the same are equal.
+private func isSame(_ one: String, _ other: String?) -> Bool { other.map { one.utf8.elementsEqual($0.utf8) } ?? false }
 
 /// Those that are not blank; nil if none is.
 private func shown(_ texts: [String]) -> [String]? {
