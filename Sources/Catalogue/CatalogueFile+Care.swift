@@ -75,21 +75,15 @@ extension CatalogueFile {
                 arguments: [photo.library.data, photo.libraryPath.data, id])
             return .moved(id, from: path)
         }
+        // The record was struck when its file was missing. Now that the file is back, so is the record.
+        if said?.isPlain != true, let id = try struck(photo, db) {
+            try db.execute(sql: "UPDATE photo SET superseded_at = NULL WHERE id = ?", arguments: [id])
+            return .adopted(id)
+        }
         if let said {
             guard try isSidecar(photo.libraryPath, in: photo.library, said, db) else { return .ofAnother }
             try restore(said, db)
             return .restored
-        }
-        // The record was struck when its file was missing. Now that the file is back, so is the record.
-        if let id = try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT id FROM photo WHERE sha256 = ? AND library = ? AND library_path = ? AND superseded_at IS NOT NULL
-                AND superseded_by IS NULL AND undone_by IS NULL ORDER BY id DESC LIMIT 1
-                """, arguments: [hash, photo.library.data, photo.libraryPath.data])
-        {
-            try db.execute(sql: "UPDATE photo SET superseded_at = NULL WHERE id = ?", arguments: [id])
-            return .adopted(id)
         }
         var columns = photo.columns
         columns["filed_at"] = time.nanosecondsSince1970
@@ -101,6 +95,20 @@ extension CatalogueFile {
         _ = try insert(outcome.columns, into: "outcome", db)
         try bindAdopted(id, photo, db)
         return .adopted(id)
+    }
+
+    /// Whether the record of this file was struck, so that ``adopt(_:missing:sidecars:at:)`` restores it.
+    package func isStruck(_ photo: PhotoRecord) throws(CatalogueError) -> Bool {
+        try read("looking for a record that was struck") { db in try struck(photo, db) != nil }
+    }
+
+    private func struck(_ photo: PhotoRecord, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT id FROM photo WHERE sha256 = ? AND library = ? AND library_path = ? AND superseded_at IS NOT NULL
+                AND superseded_by IS NULL AND undone_by IS NULL ORDER BY id DESC LIMIT 1
+                """, arguments: [Data(photo.sha256), photo.library.data, photo.libraryPath.data])
     }
 
     /// Joins the files of one directory and stem to a set, unless they all have the same role.
@@ -184,27 +192,32 @@ extension CatalogueFile {
                         INSERT OR IGNORE INTO library (path, file_system_type, file_system, inode, since)
                         SELECT path, file_system_type, file_system, inode, since FROM old.library
                         """)
-                try db.execute(
-                    sql: """
-                        INSERT INTO description (sha256, title, keywords, rating, taken, place)
-                        SELECT sha256, title, keywords, rating, taken, place FROM old.description WHERE true
-                        ON CONFLICT (sha256) DO UPDATE SET
-                            title = coalesce(excluded.title, title), keywords = coalesce(excluded.keywords, keywords),
-                            rating = coalesce(excluded.rating, rating), taken = coalesce(excluded.taken, taken),
-                            place = coalesce(excluded.place, place)
-                        """)
-                let count = db.changesCount
-                let said = """
-                    SELECT said FROM old.sidecar JOIN old.photo AS theirs ON theirs.id = photo_id
-                    WHERE said IS NOT NULL AND theirs.sha256 = mine.sha256
-                    ORDER BY superseded_at IS NULL DESC, theirs.id DESC LIMIT 1
-                    """
-                try db.execute(
-                    sql: """
-                        UPDATE main.sidecar SET said = \(try db.tableExists("sidecar", in: "old") ? "(\(said))" : "NULL")
-                        FROM main.photo AS mine
-                        WHERE mine.id = main.sidecar.photo_id AND mine.sha256 IN (SELECT sha256 FROM old.description)
-                        """)
+                var count = 0
+                // Else an interruption would leave statements of others as this catalogue's.
+                try db.inTransaction(.deferred) {
+                    try db.execute(
+                        sql: """
+                            INSERT INTO description (sha256, title, keywords, rating, taken, place)
+                            SELECT sha256, title, keywords, rating, taken, place FROM old.description WHERE true
+                            ON CONFLICT (sha256) DO UPDATE SET
+                                title = coalesce(excluded.title, title), keywords = coalesce(excluded.keywords, keywords),
+                                rating = coalesce(excluded.rating, rating), taken = coalesce(excluded.taken, taken),
+                                place = coalesce(excluded.place, place)
+                            """)
+                    count = db.changesCount
+                    let said = """
+                        SELECT said FROM old.sidecar JOIN old.photo AS theirs ON theirs.id = photo_id
+                        WHERE said IS NOT NULL AND theirs.sha256 = mine.sha256
+                        ORDER BY superseded_at IS NULL DESC, theirs.id DESC LIMIT 1
+                        """
+                    try db.execute(
+                        sql: """
+                            UPDATE main.sidecar SET said = \(try db.tableExists("sidecar", in: "old") ? "(\(said))" : "NULL")
+                            FROM main.photo AS mine
+                            WHERE mine.id = main.sidecar.photo_id AND mine.sha256 IN (SELECT sha256 FROM old.description)
+                            """)
+                    return .commit
+                }
                 return count
             }
         } catch { throw CatalogueError(error, operation) }

@@ -31,13 +31,15 @@ package struct SidecarStatement {
     let isOwn: Bool
     /// Whether a file with this content is beside it.
     let isBesidePhoto: Bool
+    /// Whether the file is all as this program writes it, so that it may have the bytes of one that was filed once.
+    package let isPlain: Bool
 
     package init(
         sha256: [UInt8], _ description: PhotoDescription = PhotoDescription(), hash: [UInt8]? = nil, isOwn: Bool,
-        isBesidePhoto: Bool = false
+        isBesidePhoto: Bool = false, isPlain: Bool = false
     ) {
         (self.sha256, self.description, self.hash) = (sha256, description, hash)
-        (self.isOwn, self.isBesidePhoto) = (isOwn, isBesidePhoto)
+        (self.isOwn, self.isBesidePhoto, self.isPlain) = (isOwn, isBesidePhoto, isPlain)
     }
 }
 

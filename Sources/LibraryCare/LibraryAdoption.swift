@@ -168,6 +168,7 @@ package struct LibraryAdoption {
         let same = try known.photo(withHash: photo.sha256)
         if let same, missing.contains(same.id) { return .moved(same.id, from: same.photo.libraryPath) }
         if let said {
+            if !said.isPlain, try known.isStruck(photo) { return .adopted(0) }
             return try known.isSidecar(photo.libraryPath, in: photo.library, said) ? .restored : .ofAnother
         }
         guard let same, !photo.part.isSidecar else { return .adopted(0) }
@@ -180,14 +181,17 @@ package struct LibraryAdoption {
         guard !waiting.photos.isEmpty else { return }
         let said = waiting.said
         var sidecars: [BytePath: SidecarStatement] = [:]
-        for (path, said) in said {
+        for photo in waiting.photos {
+            let path = photo.libraryPath
+            guard let said = said[path] else { continue }
             sidecars[path] = SidecarStatement(
                 sha256: said.sha256,
                 PhotoDescription(
                     title: said.title, keywords: said.keywords, rating: said.rating, taken: said.taken,
                     place: said.place),
                 hash: said.odd.isEmpty ? hash(of: said.canonical) : nil, isOwn: said.library == waiting.mark,
-                isBesidePhoto: waiting.besides[path] == said.sha256)
+                isBesidePhoto: waiting.besides[path] == said.sha256,
+                isPlain: (try? SidecarText.text(said, in: nil)).map { hash(of: $0) } == photo.sha256)
         }
         let results =
             try catalogue?.adopt(waiting.photos, missing: missing, sidecars: sidecars, at: Moment.now.wall)
