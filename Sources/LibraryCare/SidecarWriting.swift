@@ -187,12 +187,7 @@ package final class SidecarWriting {
                 } else {
                     chosen = chosen ?? (place, standing)
                 }
-            } catch let error as SidecarText.Refusal { refusal = error } catch let error as FilingError
-                where error.code == .fileNameTooLong
-            {
-                refusal = SidecarText.Refusal(
-                    "its name would be too long; give the photo a shorter one, and run photoinbox verify --repair")
-            }
+            } catch let error as SidecarText.Refusal { refusal = error }
         }
         guard let chosen else { throw refusal }
         return chosen
@@ -216,6 +211,10 @@ package final class SidecarWriting {
     /// Nil if there is none.
     private func open(_ path: BytePath) throws -> SourceFile? {
         do { return try SourceFile(path, beneath: root) } catch {
+            if error.code == .fileNameTooLong {
+                throw SidecarText.Refusal(
+                    "its name would be too long; give the photo a shorter one, and run photoinbox verify --repair")
+            }
             guard case .refused(let refusal) = error.cause, refusal != .leased else { throw error }
             if refusal == .gone { return nil }
             throw SidecarText.Refusal("\(path.name.escaped): \(refusal)")
@@ -285,6 +284,9 @@ package final class SidecarWriting {
     private static func temporary(_ token: String) -> BytePath { FileNames.temporary("sidecar-\(token)") }
 
     private func isNeedless(_ left: [UInt8], of stored: StoredPhoto) throws -> Bool {
+        // What each new one begins with, also one of which something else is said now.
+        let bare = SidecarText.Statement(of: stored.photo.sha256, in: try LibraryMark.read(in: root) ?? "")
+        if try SidecarText.text(bare, in: nil).starts(with: left) { return true }
         let new = try statement(on: stored)
         for place in SidecarMetadata.names(of: stored.photo.libraryPath, format: stored.photo.format) {
             let standing: Standing?
@@ -325,7 +327,10 @@ package final class SidecarWriting {
         _ text: [UInt8], of stored: StoredPhoto, at place: BytePath, beside photo: FileStatus,
         replacing standing: Standing?, in directory: borrowing OwnedDescriptor
     ) throws {
-        if standing != nil { try requireExchange() }
+        if let standing {
+            try requireExchange()
+            if probe.probe(standing.file) == .writerOpen { throw Busy() }
+        }
         let token = "\(hexadecimal(stored.photo.sha256))-\(FileNames.makeToken())"
         let temporary = place.parent.appending(Self.temporary(token))
         do {

@@ -307,6 +307,20 @@ struct SidecarWritingTests {
         #expect(try shelf.names == ["a.jpg", "a.jpg.xmp"])
     }
 
+    @Test("While somebody has a sidecar open for writing, no other is made")
+    func open() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGIO, SIG_IGN)
+            let shelf = try Shelf(["a.jpg": "exif.jpg"])
+            try shelf.put(Array(foreignSidecar.utf8), "a.jpg.xmp")
+            let file = try openDirectory(BytePath(shelf.library)).openBeneath("a.jpg.xmp", [.write])
+            var steps: [FilingStep] = []
+            guard try shelf.write(FileWork(willEnter: { steps.append($0) })).isEmpty, steps.isEmpty else { exit(2) }
+            guard try shelf.isDue, shelf.text("a.jpg.xmp") == foreignSidecar else { exit(3) }
+            withExtendedLifetime(file) {}
+        }
+    }
+
     @Test(
         "A kill at any step leaves the old or the new sidecar, and nothing after the next run",
         arguments: [true, false])
@@ -671,7 +685,7 @@ struct SidecarWritingTests {
     }
 
     @Test(
-        "What an interruption has left is removed only if all of it stands in the sidecar, or will", arguments: 0...5)
+        "What an interruption has left is removed only if all of it stands in the sidecar, or will", arguments: 0...6)
     func left(kind: Int) throws {
         let shelf = try Shelf(["a.jpg": "exif.jpg", "b.jpg": "plain.jpg"])
         #expect(try shelf.write().isEmpty)
@@ -685,12 +699,15 @@ struct SidecarWritingTests {
             case 2: ("Boats", new, nil)
             case 3: ("Boats", old, nil)
             case 4: ("Gulls", Self.foreign, Self.foreign)
+            // Of a new one, where another program has made one since.
+            case 6: ("Gulls", String(old.prefix(while: { $0 != "ö" }).dropLast(80)), nil)
             default: ("Gulls", old.replacing("</rdf:RDF>", with: "<!-- mine --></rdf:RDF>"), "mine")
             }
         if kind == 3 {
             try shelf.describe(title: "Gulls")
             #expect(try shelf.write(isRecorded: false).isEmpty)
         }
+        if kind == 6 { try shelf.put(Array(Self.foreign.utf8), "a.jpg.xmp") }
         try shelf.put(Array(left.utf8), temporary)
         try shelf.describe(title: title)
         #expect(try shelf.write().isEmpty)

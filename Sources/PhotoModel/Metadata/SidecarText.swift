@@ -299,7 +299,8 @@ package enum SidecarText {
         if !missing.isEmpty {
             // Before the line's indentation.
             let place = (bytes[..<end].lastIndex { $0 > 0x20 } ?? end - 1) + 1
-            let node = "rdf:Description xmlns:rdf=\"\(rdf)\" rdf:about=\"\(found.about ?? "")\""
+            let about = (found.about ?? "").replacing("\"", with: "&quot;")
+            let node = "rdf:Description xmlns:rdf=\"\(rdf)\" rdf:about=\"\(about)\""
             edits.append((place..<place, "\n  <\(node)>\n\(missing.joined())  </rdf:Description>"))
         }
         return edits
