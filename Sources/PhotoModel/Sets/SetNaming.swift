@@ -55,7 +55,7 @@ package struct SetNaming: Sendable {
         if let whole = sidecar.photo,
             let photo = photos.first(where: { $0.original.name.bytes.sameFolded(whole.bytes) })
         {
-            return name(of: sidecar, after: photo, photo.ending, ending)
+            return name(of: sidecar, after: photo, photo.ending, ending, isTaken)
         }
         if let short = sidecar.shortKeys.first,
             let photo = photos.first(where: { $0.original.shortKeys.contains(short) })
@@ -64,9 +64,11 @@ package struct SetNaming: Sendable {
         }
         let own = sidecar.photo?.stem.bytes ?? sidecar.stem
         let rest = sidecar.photo.map { Array($0.bytes.dropFirst(own.count)) } ?? []
-        if let photo = photos.first(where: { $0.original.stem.sameFolded(own) }) {
+        let named = photos.filter { $0.original.stem.sameFolded(own) }
+        // Programs look for `a.xmp` beside a raw photo.
+        if let photo = named.first(where: { rest.isEmpty && $0.original.role == .raw }) ?? named.first {
             let isLong = rest.isEmpty && ending.elementsEqual(".xmp".utf8) && isTaken(BytePath(photo.stem + ending))
-            return name(of: sidecar, after: photo, isLong ? photo.ending : rest, ending)
+            return name(of: sidecar, after: photo, isLong ? photo.ending : rest, ending, isTaken)
         }
         let safe = SafeName(sidecar.name).candidate().bytes
         let stem = BytePath(safe).stem.bytes
@@ -74,11 +76,16 @@ package struct SetNaming: Sendable {
     }
 
     private func name(
-        of sidecar: SetName, after photo: Photo, _ format: [UInt8], _ ending: some Collection<UInt8>
+        of sidecar: SetName, after photo: Photo, _ format: [UInt8], _ ending: some Collection<UInt8>,
+        _ isTaken: (BytePath) -> Bool
     ) -> SetMemberName {
-        photo.isFiled && sidecar.role == .sidecar(.xmp)
-            ? SetMemberName(stem: photo.stem + format, ending: ending)
-            : SetMemberName(stem: photo.stem, ending: format + ending)
+        guard photo.isFiled, sidecar.role == .sidecar(.xmp) else {
+            return SetMemberName(stem: photo.stem, ending: format + ending)
+        }
+        let stem = photo.stem + format
+        // A number that is taken gives way to the next one: nothing reads `a.jpg-2-2.xmp`.
+        let rest = isTaken(BytePath(stem + ending)) ? Array(ending.drop { $0 != UInt8(ascii: ".") }) : Array(ending)
+        return SetMemberName(stem: stem, ending: rest)
     }
 }
 
