@@ -45,6 +45,8 @@ package struct LibraryAdoption {
 
     /// Rows per transaction; more only so that a photo and its sidecars are in one.
     private static let batch = 100
+    /// Even then.
+    private static let most = 10_000
 
     /// Nil for a dry run.
     private let catalogue: CatalogueFile?
@@ -87,7 +89,8 @@ package struct LibraryAdoption {
                 throw FilingError(.openSource, .source, .stopped, path: path)
             }
             // In the order of names, all that begin with one stem follow each other.
-            if waiting.stem.map({ path.bytes.starts(with: $0) }) != true {
+            let isFull = waiting.photos.count >= Self.most
+            if isFull || waiting.stem.map({ path.bytes.starts(with: $0) }) != true {
                 if waiting.photos.count >= Self.batch { try record(&waiting, &summary, tell) }
                 waiting.stem = path.parent.appending(path.stem).bytes + [UInt8(ascii: ".")]
             }
@@ -202,6 +205,8 @@ package struct LibraryAdoption {
             case .adopted(let id) where isReplaced(photo), .moved(let id, _) where isReplaced(photo):
                 try catalogue?.strike([id], at: Moment.now.wall)
                 summary.others += 1
+                let reason = "it was changed while it was read, and is not recorded; run photoinbox adopt again"
+                try tell(.sidecar(photo.libraryPath, reason: reason))
             case .adopted:
                 summary.adopted += 1
                 try tell(.adopted(photo.libraryPath))
