@@ -67,7 +67,9 @@ package struct SetNaming: Sendable {
         let named = photos.filter { $0.original.stem.sameFolded(own) }
         // Programs look for `a.xmp` beside a raw photo.
         if let photo = named.first(where: { rest.isEmpty && $0.original.role == .raw }) ?? named.first {
-            let isLong = rest.isEmpty && ending.elementsEqual(".xmp".utf8) && isTaken(BytePath(photo.stem + ending))
+            let isLong =
+                photo.isFiled && rest.isEmpty && ending.elementsEqual(".xmp".utf8)
+                && isTaken(BytePath(photo.stem + ending))
             return name(of: sidecar, after: photo, isLong ? photo.ending : rest, ending, isTaken)
         }
         let safe = SafeName(sidecar.name).candidate().bytes
