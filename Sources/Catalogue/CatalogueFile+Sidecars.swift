@@ -65,7 +65,8 @@ extension CatalogueFile {
         }
     }
 
-    /// Makes sidecars of a library due: all, or those that were left.
+    /// Makes sidecars of a library due: all, or, as its daemon starts, those that were left. Then those of other libraries
+    /// are left until theirs is configured again, so that none is looked for in vain.
     package func renewSidecars(in library: BytePath, onlyLeft: Bool = false) throws(CatalogueError) {
         try write("recording that sidecars are to be looked at again") { db in
             try db.execute(
@@ -73,6 +74,12 @@ extension CatalogueFile {
                     UPDATE sidecar SET turn = turn + 1, is_due = true, reason = NULL
                     WHERE (reason IS NOT NULL OR NOT ?) AND photo_id IN (SELECT id FROM photo WHERE library = ?)
                     """, arguments: [onlyLeft, library.data])
+            if !onlyLeft { return }
+            try db.execute(
+                sql: """
+                    UPDATE sidecar SET is_due = false, reason = 'its library is not the one that is configured'
+                    WHERE is_due AND photo_id IN (SELECT id FROM photo WHERE library <> ?)
+                    """, arguments: [library.data])
         }
     }
 

@@ -82,7 +82,7 @@ package struct LibraryAdoption {
         tell: (Finding) throws -> Void = { _ in }
     ) throws -> Summary {
         var summary = Summary()
-        var waiting = Waiting(mark: try LibraryMark.read(in: tree.root))
+        var waiting = Waiting(mark: Result { try LibraryMark.read(in: tree.root) })
         try tree.walk(below: directory) { path in
             if work.shouldStop() {
                 try record(&waiting, &summary, tell)
@@ -114,8 +114,8 @@ package struct LibraryAdoption {
 
     /// What is to be recorded in one transaction: in the order of names, so that a photo precedes its sidecar.
     private struct Waiting {
-        /// That of the library, nil if it has none.
-        let mark: String?
+        /// That of the library, nil if it has none, or why it cannot be read.
+        let mark: Result<String?, any Error>
         var photos: [PhotoRecord] = []
         /// What sidecars that this program has written say, by their paths.
         var said: [BytePath: SidecarText.Statement] = [:]
@@ -183,6 +183,7 @@ package struct LibraryAdoption {
     ) throws {
         guard !waiting.photos.isEmpty else { return }
         let said = waiting.said
+        let mark = try? waiting.mark.get()
         var sidecars: [BytePath: SidecarStatement] = [:]
         for photo in waiting.photos {
             let path = photo.libraryPath
@@ -192,7 +193,7 @@ package struct LibraryAdoption {
                 PhotoDescription(
                     title: said.title, keywords: said.keywords, rating: said.rating, taken: said.taken,
                     place: said.place),
-                hash: said.odd.isEmpty ? hash(of: said.canonical) : nil, isOwn: said.library == waiting.mark,
+                hash: said.odd.isEmpty ? hash(of: said.canonical) : nil, isOwn: said.library == mark,
                 isBesidePhoto: waiting.besides[path] == said.sha256,
                 isPlain: (try? SidecarText.text(said, in: nil)).map { hash(of: $0) } == photo.sha256)
         }
@@ -231,7 +232,9 @@ package struct LibraryAdoption {
             case .ofAnother:
                 summary.others += 1
                 var reason = "it was written for a photo that is not beside it; move it there, or away"
-                if let said = said[photo.libraryPath], said.library != waiting.mark {
+                if case .failure(let error) = waiting.mark {
+                    reason = "\(error)"
+                } else if let said = said[photo.libraryPath], said.library != mark {
                     reason = LibraryMark.advice(of: said)
                 }
                 try tell(.sidecar(photo.libraryPath, reason: "\(reason), and run photoinbox adopt"))

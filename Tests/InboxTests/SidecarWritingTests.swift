@@ -430,7 +430,7 @@ struct SidecarWritingTests {
     }
 
     @Test(
-        "Without the library's mark its sidecars are reported and not recorded; one that cannot be read stops the run")
+        "Without the library's mark, or with one that cannot be read, its sidecars are reported and not recorded")
     func mark() throws {
         let shelf = try Shelf(["a.jpg": "exif.jpg"])
         #expect(try shelf.write().isEmpty)
@@ -448,14 +448,27 @@ struct SidecarWritingTests {
         #expect(reason.contains("has \(text); if that is this one, write that there"))
         #expect(try new.catalogue.photos(after: 0, limit: 9).count == 1)
         #expect(try new.description(of: "a.jpg") == nil)
-        for content in ["no mark\n", nil] {
+        for (content, why) in [("no mark\n", "has no mark in it; put back that of a backup"), (nil, "is a directory")] {
             if let content {
                 try shelf.put(Array(content.utf8), ".photoinbox-library")
             } else {
                 #expect(mkdir(mark, 0o755) == 0)
             }
-            #expect(throws: (any Error).self) { try new.adopt() }
+            let (other, findings) = try shelf.rebuilt()
+            guard case .sidecar("a.jpg.xmp", let reason)? = findings.last else {
+                Issue.record("\(findings)")
+                return
+            }
+            #expect(reason.lowercased().contains(why) && reason.contains(".photoinbox-library"))
+            #expect(try other.catalogue.photos(after: 0, limit: 9).count == 1)
+            #expect(try other.description(of: "a.jpg") == nil)
+            // Its own are not changed either, since it is unknown whose they are to be.
+            try shelf.describe(title: "Not yet: \(why)")
+            #expect(try shelf.write().first?.contains(".photoinbox-library") == true)
             #expect(remove(mark) == 0)
+            #expect(rename(away, mark) == 0)
+            #expect(try other.adopt().restored == 1, "nothing is lost")
+            #expect(rename(mark, away) == 0)
         }
         try new.describe(title: "Gulls")
         let before = try #require(shelf.text("a.jpg.xmp"))

@@ -31,8 +31,9 @@ actor MetadataService: DaemonPart {
     private nonisolated let pending = Locked((isInterrupted: false, isRenewing: false))
     private let placeNames: PlaceNames
     private var reading: Task<Void, Never>?
-    /// Whether it was reported that sidecars stay due.
-    private var isFailing = false
+    /// After how many ticks sidecars of a library that is full, read-only or failing are tried again: ever more, since each
+    /// directory of it is tried; and how many of these are left.
+    private nonisolated let rest = Locked((ticks: 0, left: 0))
     /// Whether more was recorded since ``reading`` began.
     private var isAsked = false
 
@@ -49,6 +50,7 @@ actor MetadataService: DaemonPart {
 
     nonisolated func adopt(_ settings: Settings) async {
         self.settings.withLock { $0 = settings }
+        rest.withLock { $0 = (0, 0) }
         pending.withLock { $0.isRenewing = true }
         readSoon()
     }
@@ -56,7 +58,13 @@ actor MetadataService: DaemonPart {
     nonisolated func outcomesRecorded() { readSoon() }
 
     /// An import of descriptions says nothing to the daemon.
-    nonisolated func tick() { if pending.withLock({ $0.isInterrupted }) || writesSidecars { readSoon() } }
+    nonisolated func tick() {
+        let isResting = rest.withLock {
+            $0.left = max($0.left - 1, 0)
+            return $0.left > 0
+        }
+        if !isResting, pending.withLock({ $0.isInterrupted }) || writesSidecars { readSoon() }
+    }
 
     private nonisolated var library: BytePath? { settings.withLock { $0?.library?.path } }
     private nonisolated var writesSidecars: Bool { settings.withLock { $0?.writesSidecars == true } }
@@ -133,8 +141,9 @@ actor MetadataService: DaemonPart {
             try catalogue.file.renewSidecars(in: library, onlyLeft: true)
             pending.withLock { $0.isRenewing = false }
         }
-        guard writesSidecars else { return }
-        if try catalogue.file.sidecarsToWrite(in: library, after: 0, limit: 1).isEmpty { return }
+        guard writesSidecars, try !catalogue.file.sidecarsToWrite(in: library, after: 0, limit: 1).isEmpty else {
+            return rest.withLock { $0 = (0, 0) }
+        }
         let writing = try SidecarWriting(of: library, for: catalogue.file, work: work) { [libraryGuard] in
             let root = try openDirectory(library)
             try libraryGuard.check(root, at: library)
@@ -156,10 +165,13 @@ actor MetadataService: DaemonPart {
             }
             try await readMetadata(in: library, work)
         }
-        if let failure = writing.failure, !isFailing {
-            log.logger.notice("some sidecars are written later: \(failure), continuing")
+        guard let failure = writing.failure else { return rest.withLock { $0 = (0, 0) } }
+        let ticks = rest.withLock {
+            $0.ticks = min(max(2 * $0.ticks, 1), 64)
+            $0.left = $0.ticks
+            return $0.ticks
         }
-        isFailing = writing.failure != nil
-        if let failure = writing.failure { throw failure }
+        if ticks == 1 { log.logger.notice("some sidecars are written later: \(failure), continuing") }
+        throw failure
     }
 }
