@@ -154,6 +154,17 @@ def print_clients(result):
     verdicts(result)
 
 
+def print_pages(result):
+    print(f"\nFrom finished write to filed, with 100 live pages open and with none; {result['runs']} runs of "
+          f"{result['photos']}, in turn, {result['file_system']}; and the first byte with nothing running but the socket")
+    processor = result["processor"]
+    last = [("daemon's processor time", lambda name, _: f"{processor[name]['median'] / 1e6:.1f} ms a photograph")]
+    table(columns(result["filed"], ("median", "p99", "max"), 1e6, " ms", 1, ["no pages"], last))
+    table(columns(result["first"], ("median", "p99", "max"), 1e6, " ms", 1, []))
+    print(f"  photoinbox-web held at most {result['resident'] / 2**20:.1f} MiB")
+    verdicts(result)
+
+
 def print_dump(result):
     print(f"\nTelling the whole state, with {result['rows']:,} photographs catalogued and {result['watches']:,} watches")
     table(columns(result["spreads"], ("median", "p99", "max"), 1e-3, " ms", 1, []))
@@ -189,7 +200,7 @@ def print_life(result):
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
-    "clients": print_clients, "dump": print_dump, "search": print_search, "descriptions": print_descriptions,
+    "clients": print_clients, "pages": print_pages, "dump": print_dump, "search": print_search, "descriptions": print_descriptions,
     "import": print_import, "life": print_life,
 }
 
