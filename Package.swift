@@ -234,8 +234,8 @@ let package = Package(
             "WebPages",
             [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "FileValues", "Filing",
-                "HTTPValues", "LinuxKernel", "Reporting", "Settings", "SystemMonitor", "WebAccounts", "WebServing",
-                system,
+                "HTTPValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "WebAccounts",
+                "WebServing", system,
             ], embedded: "Resources"),
         module(
             "WebProgram",

@@ -218,7 +218,9 @@ package actor Accounts {
         var people = People()
         if let peopleFile {
             do {
-                let file = try openDirectory(peopleFile.parent).openBeneath(peopleFile.name, [.read, .nonBlocking])
+                // The administrator's, who may have made it a link.
+                let real = try realPath(peopleFile)
+                let file = try openDirectory(real.parent).openBeneath(real.name, [.read, .nonBlocking])
                 let identity = try FileStatus(of: file).identity
                 if read?.identity != identity {
                     read = (identity, try People(String(decoding: try file.read(1 << 20), as: UTF8.self)))

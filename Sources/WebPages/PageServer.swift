@@ -32,6 +32,7 @@ package struct PageServer: Sendable {
     let accounts: Accounts
     let options: Options
     private let records: Records
+    private let similar: SimilarPhotos
     private let actions: DaemonClient
     private let looks: DaemonClient
     private let live: LiveHub
@@ -42,6 +43,7 @@ package struct PageServer: Sendable {
         self.accounts = accounts
         self.options = options
         records = Records(places, thumbnails: thumbnails)
+        similar = SimilarPhotos(places)
         actions = DaemonClient(runtime: places.runtime, purpose: "actions")
         let looks = DaemonClient(runtime: places.runtime, purpose: "state")
         self.looks = looks
@@ -87,6 +89,8 @@ package struct PageServer: Sendable {
             if request.head.method == .head { return WebResponse(.events, .bytes([]), fields: fields) }
             return WebResponse(.events, .stream(length: nil, await live.events()), fields: fields)
         case .decisions: return await decisions()
+        case .similar:
+            do throws(CommandFailure) { return .json(try await similar.list()) } catch { return .failure(error) }
         case .thumbnail(let hash):
             guard let content = await records.thumbnail(of: hash) else { return .notFound }
             return await self.content(content, .jpeg, request.head, caching: .asking)
@@ -132,7 +136,7 @@ package struct PageServer: Sendable {
         do throws(CommandFailure) {
             let quarantined = try await records.quarantined()
             // Without the daemon, what is quarantined is there all the same.
-            let arrivals = (try? await looks.state())?.inHand.filter { $0.stage == "deferred" } ?? []
+            let arrivals = (try? await looks.recentState())?.inHand.filter { $0.stage == "deferred" } ?? []
             return .json(
                 .object([
                     JSONField("deferred", arrivals.map(LiveView.arrival)), JSONField("quarantined", quarantined),
@@ -193,6 +197,7 @@ package struct PageServer: Sendable {
             id: asked.id, asked.command, isDryRun: asked.isDryRun, person: name == options.owner ? nil : name)
         do throws(CommandFailure) {
             let answer = try await actions.answer(to: request)
+            if case .undo = request.command, !request.isDryRun { await similar.forget() }
             return WebResponse(.json, .bytes(answer.json()), CommandFailure(answer) == nil ? .ok : .conflict)
         } catch { return .failure(error) }
     }

@@ -27,7 +27,7 @@ actor Records {
 
     /// The quarantined files, newest first.
     func quarantined() throws(CommandFailure) -> [JSONValue] {
-        let found: [StoredOutcome] = try reading { catalogue throws(CatalogueError) in
+        let found: [StoredOutcome] = try places.reading { catalogue throws(CatalogueError) in
             try catalogue.outcomes(.quarantined, inbox: nil, since: nil, limit: Self.listed)
         }
         return found.map { outcome in
@@ -45,7 +45,7 @@ actor Records {
 
     /// A quarantined file; nil if there is none by this number.
     func file(quarantinedBy operation: Int64) throws(CommandFailure) -> OpenContent? {
-        let found: StoredOutcome? = try reading { catalogue throws(CatalogueError) in
+        let found: StoredOutcome? = try places.reading { catalogue throws(CatalogueError) in
             try catalogue.outcome(id: operation)
         }
         guard let outcome = found?.outcome, outcome.outcome == .quarantined, let path = outcome.destination,
@@ -69,15 +69,17 @@ actor Records {
         guard let file = try? thumbnails(hash) else { return nil }
         return OpenContent(file, named: "thumbnail.jpg", queue: queue)
     }
+}
 
-    private func reading<Value>(_ body: (CatalogueFile) throws(CatalogueError) -> Value) throws(CommandFailure) -> Value
-    {
+extension Places {
+    /// What `body` reads from the catalogue.
+    func reading<Value>(_ body: (CatalogueFile) throws(CatalogueError) -> Value) throws(CommandFailure) -> Value {
         do {
-            let catalogue = try places.openCatalogue()
+            let catalogue = try openCatalogue()
             defer { catalogue.close() }
             return try body(catalogue)
         } catch let error as CatalogueError {
-            throw CommandFailure(error, path: places.catalogue.escaped)
+            throw CommandFailure(error, path: catalogue.escaped)
         } catch let error as CommandFailure { throw error } catch { throw CommandFailure(.failed, "\(error)") }
     }
 }

@@ -16,6 +16,8 @@ enum Route: Hashable {
     case live
     /// What waits for a decision.
     case decisions
+    /// Groups of photos that look alike.
+    case similar
     /// The small picture of a filed photo, by the hash of its content.
     case thumbnail([UInt8])
     /// A quarantined file, by its operation.
@@ -36,6 +38,7 @@ enum Route: Hashable {
         case ("person", 1): self = .person
         case ("live", 1): self = .live
         case ("decisions", 1): self = .decisions
+        case ("similar", 1): self = .similar
         case ("action", 1): self = .action
         case ("t", 2):
             guard let hash = bytes(ofHexadecimal: parts[1].utf8), hash.count == 32 else { return nil }
@@ -49,7 +52,7 @@ enum Route: Hashable {
 
     var methods: [HTTPMethod] {
         switch self {
-        case .page, .asset, .person, .live, .decisions, .thumbnail, .quarantined: [.get, .head]
+        case .page, .asset, .person, .live, .decisions, .similar, .thumbnail, .quarantined: [.get, .head]
         case .session: [.post, .delete]
         case .link, .action: [.post]
         }
@@ -59,7 +62,7 @@ enum Route: Hashable {
     var role: Role? {
         switch self {
         case .page, .asset, .session, .link: nil
-        case .person, .live, .decisions, .thumbnail, .quarantined: .viewer
+        case .person, .live, .decisions, .similar, .thumbnail, .quarantined: .viewer
         case .action: .operator
         }
     }

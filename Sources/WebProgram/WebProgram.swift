@@ -102,8 +102,10 @@ package struct WebProgram {
     /// unit's mounts forbid is forbidden once more, and inboxes, which only the configuration knows.
     private func confine(to people: BytePath, writing state: BytePath) {
         let system: [BytePath] = ["/etc", "/usr", "/lib", "/lib64", "/proc", "/sys", "/dev", "/run"]
+        // The file may be a link.
+        let file = people.appending(Self.peopleFile)
         let shown =
-            [people, places.state, places.catalogue.parent]
+            [people, (try? realPath(file))?.parent ?? people, places.state, places.catalogue.parent]
             + (places.settings?.library.map { [$0.quarantine] } ?? [])
         for inbox in places.settings?.inboxes ?? [] where shown.contains(where: { inbox.path.isInside($0) }) {
             Self.log("inbox \(inbox.name) is beside the configuration or the state, and so can be read from here")

@@ -48,9 +48,13 @@ extension EndToEnd {
             try makeDirectory(house.path("shots"))
             let daemon = try await house.start(configuration: Self.twoInboxes)
             try house.drop(try Photos.unique(1), as: "a.jpg")
+            try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
+            try house.drop(try Photos.unique(2, of: "rocket.jpg"), as: "copy.jpg")
             try house.drop(Data("<html>".utf8), as: "scan_12.jpg")
             try house.drop(Data("<html>".utf8), as: "<img src=x onerror=alert(1)>.jpg", into: house.path("phones"))
-            try await daemon.lines(holding: ["filed card/a.jpg", "quarantined", "deferred"])
+            try await daemon.lines(holding: [
+                "a.jpg made", "rocket.jpg made", "copy.jpg made", "quarantined", "deferred",
+            ])
             let pages = try house.pages()
             let address = try await pages.address()
             let run = try RunningProgram([
@@ -122,7 +126,13 @@ extension EndToEnd {
         func inherited() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: House.oneCard)
+            let elsewhere = try ScratchDirectory()
+            try write(Data(), to: elsewhere.appending("people"))
+            try FileManager.default.createSymbolicLink(
+                atPath: house.path("web.users"), withDestinationPath: elsewhere.appending("people"))
             let link = try await house.link(for: "ana", "--role", "operator")
+            let people = FileManager.default.contents(atPath: elsewhere.appending("people")) ?? Data()
+            #expect(String(decoding: people, as: UTF8.self).contains("ana:operator:"))
             // The daemon has read it as it was.
             try house.configure(House.oneCard + "\nmistake = 1")
             let socket = try await house.pagesForOthers()

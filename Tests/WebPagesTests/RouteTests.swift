@@ -37,8 +37,8 @@ struct RouteTests {
     @Test("Only the page, its parts and signing in are for whoever comes; only operators act")
     func roles() {
         let routes: [Route] = [
-            .page, .asset("a"), .person, .session, .link, .live, .decisions, .thumbnail(Self.hash), .quarantined(1),
-            .action,
+            .page, .asset("a"), .person, .session, .link, .live, .decisions, .similar, .thumbnail(Self.hash),
+            .quarantined(1), .action,
         ]
         #expect(routes.filter { $0.role == nil } == [.page, .asset("a"), .session, .link])
         #expect(routes.filter { $0.role == .operator } == [.action])

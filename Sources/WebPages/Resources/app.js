@@ -13,6 +13,7 @@ let person = null;
 let state = null;
 let failure = null;
 let read = null;
+let alike = null;
 
 function page() {
   const name = location.hash.slice(1);
@@ -28,7 +29,7 @@ function render() {
   }));
   const title = pages.find(([name]) => name === page())[1];
   document.title = `${title} · photo-inbox`;
-  if (page() === "decisions") show(main, read ? decisions(read, person, refresh) : h("p", null, "…"));
+  if (page() === "decisions") show(main, read ? decisions(read, alike, person, acted) : h("p", null, "…"));
   else if (failure) show(main, unknown(failure));
   else if (state) show(main, now(state, person));
   else show(main, h("h1", null, "…"));
@@ -52,6 +53,22 @@ async function refresh() {
     asked = 0;
     if (again) setTimeout(refresh, 1000);
   }
+}
+
+/** Reads which photos look alike, for whoever looks at that. */
+async function compare() {
+  try {
+    alike = await get("similar");
+    render();
+  } catch (error) {
+    if (error.status === 401) return ended();
+    announce(error.message);
+  }
+}
+
+function acted() {
+  refresh();
+  compare();
 }
 
 function changed(new_state) {
@@ -96,7 +113,7 @@ async function start() {
   for (const id of ["person", "pages"]) document.getElementById(id).hidden = false;
   addEventListener("hashchange", () => {
     render();
-    if (page() === "decisions") refresh();
+    if (page() === "decisions") acted();
     main.focus();
     scrollTo(0, 0);
   });
@@ -104,6 +121,7 @@ async function start() {
   document.addEventListener("redraw", render);
   render();
   refresh();
+  if (page() === "decisions") compare();
   watch(changed, (new_failure) => { failure = new_failure; render(); }, ended);
 }
 

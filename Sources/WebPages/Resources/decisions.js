@@ -1,11 +1,11 @@
-// What needs a person: files that are deferred, and files that are quarantined.
+// What needs a person: files that are deferred, files that are quarantined, and photos that look alike.
 import { h } from "./dom.js";
 import { confirm, perform } from "./confirm.js";
 import { address } from "./server.js";
-import { moment, since } from "./text.js";
+import { count, moment, since } from "./text.js";
 
-/** The page for what was read. `changed` is called when something was done. */
-export function decisions(read, person, changed) {
+/** The page for what was read; `alike` is null until it is. `changed` is called when something was done. */
+export function decisions(read, alike, person, changed) {
   const isOperator = person.role === "operator";
   return [
     h("h1", null, "Needs you"),
@@ -16,6 +16,13 @@ export function decisions(read, person, changed) {
     h("section", { "aria-labelledby": "quarantined" }, h("h2", { id: "quarantined" }, `Quarantined (${read.quarantined.length})`),
       h("p", { class: "faint" }, "They are kept unchanged until you decide."),
       list(read.quarantined, (file) => quarantined(file, isOperator, changed), "Nothing is quarantined.")),
+    h("section", { "aria-labelledby": "similar" }, h("h2", { id: "similar" }, alike ? `Similar photos (${alike.found})` : "Similar photos"),
+      h("p", { class: "faint" }, "They differ in few of the 64 bits that describe coarse light and shadow. You decide whether one is too many."),
+      !alike ? h("p", null, "…") : alike.described === 0
+        ? h("p", { class: "empty" }, "No photo is described yet. The renditions of an inbox need “hash”.")
+        : list(alike.groups, (group) => similar(group, isOperator, changed), "No photos look alike."),
+      alike && alike.found > alike.groups.length
+        && h("p", { class: "faint" }, `and ${count(alike.found - alike.groups.length, "more group", "more groups")}: photoinbox similar`)),
   ];
 }
 
@@ -56,6 +63,29 @@ function quarantined(file, isOperator, changed) {
       isOperator && h("button", { type: "button", class: "danger", "aria-label": `Discard: ${name}`,
         onclick: act({ do: "discard" }, `Discard ${name}?`, "Discard", true) }, "Discard…"),
       file.size && h("a", { class: "button", href: `${content}?download=1`, download: true, "aria-label": `Download: ${name}` }, "Download")));
+}
+
+function similar(group, isOperator, changed) {
+  return h("li", { "data-key": group.photos[0]?.path, class: "alike" },
+    group.photos.map((photo, index) => h("figure", { "data-key": photo.path },
+      picture(photo),
+      h("figcaption", null, h("div", { class: "name" }, photo.path),
+        h("div", null, [photo.pixels, photo.size].filter(Boolean).join(", ")),
+        h("div", { class: "faint" }, photo.taken && `taken ${photo.taken}`),
+        h("div", { class: "faint" }, index === 0 ? "filed first" : photo.bits === 0 ? "the same in all bits" : `differs in ${count(photo.bits, "bit", "bits")}`)),
+      isOperator && photo.operation && h("button", {
+        type: "button", "aria-label": `Take back: ${photo.path}`,
+        onclick: async () => {
+          if (await confirm({ do: "undo", operation: photo.operation }, `Take back ${photo.path}?`, "Take back", true)) changed();
+        },
+      }, "Take back…"))),
+    group.omitted > 0 && h("p", { class: "faint" }, `and ${count(group.omitted, "more", "more")}`));
+}
+
+function picture(photo) {
+  const content = address(`t/${photo.sha256}`);
+  return broken.has(content) ? h("div", { class: "picture", "aria-hidden": "true", "data-key": "picture" }, "?")
+    : h("img", { class: "picture", loading: "lazy", src: content, alt: "", "data-key": "picture", onerror: hide });
 }
 
 // What the browser cannot show as a picture: why it is quarantined, in most cases.

@@ -3,6 +3,7 @@ import Catalogue
 import CommandContact
 import CommandSupport
 import FileValues
+import PhotoModel
 import Reporting
 
 struct SimilarCommand: DaemonCommand {

@@ -35,6 +35,7 @@ struct WebCommand: DaemonCommand {
           0   done
           1   the port is taken, or the file cannot be written
           4   there is nobody of that name
+          75  another "photoinbox web user" is at work
           64, 69, 77, 78: see photoinbox --help
         """
 
@@ -83,10 +84,16 @@ struct WebCommand: DaemonCommand {
     func run(at places: Places) throws {
         switch task {
         case .serve, nil: try serve(places)
-        case .list: try list(WebProgram.people(of: places))
-        case .add(let name): try add(name, to: WebProgram.people(of: places))
-        case .remove(let name): try remove(name, from: WebProgram.people(of: places))
+        case .list: try list(file(places))
+        case .add(let name): try add(name, to: file(places))
+        case .remove(let name): try remove(name, from: file(places))
         }
+    }
+
+    /// A symbolic link is followed, so that it is still one when the file is replaced.
+    private func file(_ places: Places) -> BytePath {
+        let file = WebProgram.people(of: places)
+        return (try? realPath(file)) ?? file
     }
 
     private func serve(_ places: Places) throws {

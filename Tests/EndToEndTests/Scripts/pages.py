@@ -2,8 +2,8 @@
 
 usage: pages.py ADDRESS DIRECTORY SECONDS
 
-ADDRESS is what `photoinbox web` has printed: it signs in. There must be one filed photo with a small picture, one quarantined
-file, and one that is deferred, with markup in its name. SECONDS is how long anything may take. Prints each step, and ends with status 1 at the first failure.
+ADDRESS is what `photoinbox web` has printed: it signs in. There must be three filed photos with small pictures, two of which
+look alike, one quarantined file, and one that is deferred, with markup in its name. SECONDS is how long anything may take. Prints each step, and ends with status 1 at the first failure.
 """
 
 import sys
@@ -99,6 +99,10 @@ def decisions(page):
     page.get_by_role("link", name="Needs you", exact=False).click()
     expect(page.get_by_role("heading", name="Quarantined (1)")).to_be_visible()
     expect(page.get_by_role("heading", name="Deferred (1)")).to_be_visible()
+    expect(page.get_by_role("heading", name="Similar photos (1)")).to_be_visible()
+    page.wait_for_function("[...document.querySelectorAll('.alike img')].filter((each) => each.naturalWidth > 0).length === 2")
+    expect(page.get_by_text("filed first")).to_be_visible()
+    expect(page.get_by_text("the same in all bits")).to_be_visible()
     shots(page, "needs-you")
     page.get_by_role("button", name="Try now: ").click()
     expect(page.get_by_role("status")).to_contain_text("Trying 1 file")
@@ -110,6 +114,10 @@ def decisions(page):
     page.get_by_role("dialog").get_by_role("button", name="Discard").click()
     expect(page.get_by_role("heading", name="Quarantined (0)")).to_be_visible()
     step("discarded, after it was shown")
+    page.locator(".alike").get_by_role("button", name="Take back: ").last.click()
+    page.get_by_role("dialog").get_by_role("button", name="Take back").click()
+    expect(page.get_by_role("heading", name="Similar photos (0)")).to_be_visible()
+    step("one of two that look alike was taken back")
 
 
 def sign_out(page):

@@ -69,6 +69,7 @@ def drive(browser):
     client.find_element(By.CSS_SELECTOR, "a[href='#decisions']").click()
     browser.heading("Quarantined (1)")
     browser.heading("Deferred (1)")
+    browser.heading("Similar photos (1)")
     browser.shot("needs-you")
     discard = "//button[starts-with(@aria-label, 'Discard: ')]"
     browser.click(discard)

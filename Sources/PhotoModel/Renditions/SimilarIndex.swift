@@ -3,14 +3,14 @@
 /// Two hashes that differ in `d` bits differ in at most `d/4` bits in one of their four quarters. So each is compared only
 /// with those that have a quarter within that distance: for hundreds of thousands of photos that takes seconds, where
 /// comparing each with each takes hours.
-struct SimilarIndex {
+package struct SimilarIndex {
     /// Beyond this, photos have nothing in common.
-    static let greatestDistance = 15
+    package static let greatestDistance = 15
 
     /// Indices of the given hashes, in order within each group; groups by their first.
-    let groups: [[Int]]
+    package let groups: [[Int]]
 
-    init(_ likenesses: [UInt64], distance: Int) {
+    package init(_ likenesses: [UInt64], distance: Int) {
         precondition((0...Self.greatestDistance).contains(distance))
         // Equal hashes count as one: a thousand empty pages cost no million comparisons.
         var firsts: [UInt64: Int] = [:]

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import photoinbox
+@testable import PhotoModel
 
 @Suite("Similar photos are found by hashes that differ in few bits")
 struct SimilarIndexTests {
