@@ -12,6 +12,7 @@ actor DaemonClient {
     private let contact: ControlContact
     /// Kept open from one question to the next.
     private var line = ControlLine()
+    private var last: (state: DaemonState, at: ContinuousClock.Instant)?
 
     /// How long an answer is waited for, in seconds. What was requested is done all the same.
     private static let patience = (state: 5, request: 60)
@@ -23,7 +24,15 @@ actor DaemonClient {
     }
 
     func state() throws(CommandFailure) -> DaemonState {
-        try contact.daemonState(within: Self.patience.state, by: &line)
+        let state = try contact.daemonState(within: Self.patience.state, by: &line)
+        last = (state, .now)
+        return state
+    }
+
+    /// The state as it was asked for within the last second, by whoever looks.
+    func recentState() throws(CommandFailure) -> DaemonState {
+        if let last, last.at.duration(to: .now) < .seconds(1) { return last.state }
+        return try state()
     }
 
     func answer(to request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
