@@ -74,24 +74,24 @@ package struct LibraryAdoption {
         self.init(of: tree, into: catalogue, comparingWith: catalogue, missing: missing, work: work)
     }
 
-    /// Adopts the photos below `directory`. Calls `tell` with each finding and `progress` after each file. Throws
+    /// Adopts the photos below `directory`. Calls `report` with each finding and `progress` after each file. Throws
     /// ``FilingError/Cause/stopped`` when stopped; photos adopted so far stay.
     @discardableResult
     package func run(
         below directory: BytePath = "", progress: (Summary) throws -> Void = { _ in },
-        tell: (Finding) throws -> Void = { _ in }
+        report: (Finding) throws -> Void = { _ in }
     ) throws -> Summary {
         var summary = Summary()
         var waiting = Waiting(mark: Result { try LibraryMark.read(in: tree.root) })
         try tree.walk(below: directory) { path in
             if work.shouldStop() {
-                try record(&waiting, &summary, tell)
+                try record(&waiting, &summary, report)
                 throw FilingError(.openSource, .source, .stopped, path: path)
             }
             // In the order of names, all that begin with one stem follow each other.
             let isFull = waiting.photos.count >= Self.most
             if isFull || waiting.stem.map({ path.bytes.starts(with: $0) }) != true {
-                if waiting.photos.count >= Self.batch { try record(&waiting, &summary, tell) }
+                if waiting.photos.count >= Self.batch { try record(&waiting, &summary, report) }
                 waiting.stem = path.parent.appending(path.stem).bytes + [UInt8(ascii: ".")]
             }
             summary.seen += 1
@@ -99,14 +99,14 @@ package struct LibraryAdoption {
                 try read(path, into: &waiting, &summary)
             } catch let error as FilingError where error.kind != .stopped {
                 summary.unreadable += 1
-                try tell(.unreadable(path, reason: "\(error.cause)"))
+                try report(.unreadable(path, reason: "\(error.cause)"))
             }
             try progress(summary)
         } unreadable: { path, error in
             summary.unreadable += 1
-            try tell(.unreadable(path, reason: "\(error)"))
+            try report(.unreadable(path, reason: "\(error)"))
         }
-        try record(&waiting, &summary, tell)
+        try record(&waiting, &summary, report)
         // One that is missing is written again.
         try catalogue?.renewSidecars(in: tree.path)
         return summary
@@ -179,7 +179,7 @@ package struct LibraryAdoption {
     }
 
     private func record(
-        _ waiting: inout Waiting, _ summary: inout Summary, _ tell: (Finding) throws -> Void
+        _ waiting: inout Waiting, _ summary: inout Summary, _ report: (Finding) throws -> Void
     ) throws {
         guard !waiting.photos.isEmpty else { return }
         let said = waiting.said
@@ -207,27 +207,27 @@ package struct LibraryAdoption {
                 try catalogue?.strike([id], at: Moment.now.wall)
                 summary.others += 1
                 let reason = "it was changed while it was read, and is not recorded; run photoinbox adopt again"
-                try tell(.sidecar(photo.libraryPath, reason: reason))
+                try report(.sidecar(photo.libraryPath, reason: reason))
             case .adopted:
                 summary.adopted += 1
-                try tell(.adopted(photo.libraryPath))
+                try report(.adopted(photo.libraryPath))
             case .known: summary.known += 1
             case .moved(let id, let old):
                 summary.moved.insert(id)
-                try tell(.moved(photo.libraryPath, from: old))
+                try report(.moved(photo.libraryPath, from: old))
             case .sameContent(_, let path):
                 summary.sameContent += 1
-                try tell(.sameContent(photo.libraryPath, as: path))
+                try report(.sameContent(photo.libraryPath, as: path))
             case .differs:
                 summary.differing += 1
-                try tell(.differs(photo.libraryPath))
+                try report(.differs(photo.libraryPath))
             // Its filing records it.
             case .beingFiled: break
             case .restored:
                 summary.restored += 1
                 if let odd = said[photo.libraryPath]?.odd, !odd.isEmpty {
                     let names = odd.joined(separator: ", ")
-                    try tell(.sidecar(photo.libraryPath, reason: "its \(names) cannot be read, and is not recorded"))
+                    try report(.sidecar(photo.libraryPath, reason: "its \(names) cannot be read, and is not recorded"))
                 }
             case .ofAnother:
                 summary.others += 1
@@ -237,7 +237,7 @@ package struct LibraryAdoption {
                 } else if let said = said[photo.libraryPath], said.library != mark {
                     reason = LibraryMark.advice(of: said)
                 }
-                try tell(.sidecar(photo.libraryPath, reason: "\(reason), and run photoinbox adopt"))
+                try report(.sidecar(photo.libraryPath, reason: "\(reason), and run photoinbox adopt"))
             }
         }
         waiting = Waiting(mark: waiting.mark, stem: waiting.stem)

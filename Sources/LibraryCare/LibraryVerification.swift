@@ -52,10 +52,10 @@ package struct LibraryVerification {
         metadata = try MetadataReading(of: library, for: catalogue)
     }
 
-    /// Verifies every photo with a number above `start`. Calls `tell` with each fault, and `progress`, which returns
+    /// Verifies every photo with a number above `start`. Calls `report` with each fault, and `progress`, which returns
     /// whether to continue, after each photo. A stop by `work` takes effect within a photo, which then does not count.
     package func run(
-        after start: Int64, progress: (Progress) throws -> Bool, tell: (StoredPhoto, Fault) throws -> Void
+        after start: Int64, progress: (Progress) throws -> Bool, report: (StoredPhoto, Fault) throws -> Void
     ) throws -> (progress: Progress, isComplete: Bool) {
         var state = Progress(last: start)
         while true {
@@ -77,7 +77,7 @@ package struct LibraryVerification {
                     case .unreadable: state.unreadable += 1
                     case .outdated: state.outdated += 1
                     }
-                    if let fault { try tell(stored, fault) }
+                    if let fault { try report(stored, fault) }
                 }
                 state.last = stored.id
                 guard try progress(state) else { return (state, false) }

@@ -156,11 +156,11 @@ extension EndToEnd {
         func whileDown() async throws {
             let house = try House()
             try house.drop(try Photos.unique(1), as: "early.jpg")
-            var daemon = try await house.start(telling: ["filed inbox/early.jpg"])
+            var daemon = try await house.start(reporting: ["filed inbox/early.jpg"])
             try await daemon.stop()
             try makeDirectory("\(house.inbox)/new")
             try house.drop(try Photos.unique(2), as: "new/meanwhile.jpg")
-            daemon = try await house.start(telling: ["filed inbox/new/meanwhile.jpg"])
+            daemon = try await house.start(reporting: ["filed inbox/new/meanwhile.jpg"])
             #expect(house.files(in: house.library).count == 2)
             try await daemon.stop()
         }
@@ -183,7 +183,7 @@ extension EndToEnd {
             // A photo with two names is left alone; no event of the inbox reports that it has one again.
             try write(try Photos.unique(1), to: "\(house.outside)/linked.jpg")
             #expect(link("\(house.outside)/linked.jpg", "\(house.inbox)/linked.jpg") == 0)
-            let daemon = try await house.start("--patience", "1s", telling: ["ignored inbox/linked.jpg"])
+            let daemon = try await house.start("--patience", "1s", reporting: ["ignored inbox/linked.jpg"])
             unlink("\(house.outside)/linked.jpg")
             daemon.signal(SIGUSR2)
             try await daemon.line(holding: "filed inbox/linked.jpg as ")

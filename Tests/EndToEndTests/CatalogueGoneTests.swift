@@ -58,7 +58,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/first.jpg")
             try await daemon.stop()
             remove(house)
-            daemon = try await house.start(telling: ["PI-504", "the catalogue is made anew: 1 photos recorded"])
+            daemon = try await house.start(reporting: ["PI-504", "the catalogue is made anew: 1 photos recorded"])
             try house.drop(try Photos.unique(0), as: "again.jpg")
             try await daemon.line(holding: "duplicate inbox/again.jpg")
             #expect(house.files(in: house.library).count == 1)
@@ -78,7 +78,7 @@ extension EndToEnd {
             if isEmptyFile { try write(Data(), to: house.path("st/catalogue.sqlite")) }
             try move(house.library, to: house.path("away"))
             try makeDirectory(house.library)
-            daemon = try await house.start(telling: ["PI-406", "the catalogue was lost"])
+            daemon = try await house.start(reporting: ["PI-406", "the catalogue was lost"])
             try house.drop(try Photos.unique(1), as: "a.jpg")
             // It waits for the catalogue to be rebuilt.
             let state = try await house.state(of: daemon)
@@ -138,12 +138,12 @@ extension EndToEnd {
             #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-411"])
             try await daemon.stop()
             // Filing a photo does not end the problem; recording them does.
-            let next = try await house.start(telling: ["PI-411"])
+            let next = try await house.start(reporting: ["PI-411"])
             try runProgram([BuiltPrograms.path("photoinbox"), "adopt", "--state", house.path("st"), house.library])
             try await next.line(holding: "PI-411 is over")
             try await next.stop()
             try makeDirectory(house.path("new"))
-            let again = try await house.start("--library", house.path("new"), telling: ["PI-409"])
+            let again = try await house.start("--library", house.path("new"), reporting: ["PI-409"])
             let state = try await house.state(of: again)
             #expect(state.problems.map(\.code) == ["PI-409"])
             #expect(state.problems.first?.what.contains("2 recorded photos are in \(house.library)") == true)

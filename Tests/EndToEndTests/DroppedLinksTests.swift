@@ -143,7 +143,7 @@ extension EndToEnd {
             // It may end before all inboxes are watched.
             let second = try await house.start(
                 configuration: configuration(),
-                telling: [
+                reporting: [
                     "links inbox/trip.links: fetching 1 of 3 addresses",
                     "links inbox/trip.links: 3 arrived, 0 failed", "filed inbox/fetch-",
                 ])

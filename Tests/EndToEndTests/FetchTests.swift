@@ -117,7 +117,7 @@ extension EndToEnd {
             }
             try expectNoPartialFiles(house)
             let daemon = try await house.start(
-                configuration: configuration(Self.usual), telling: Array(repeating: "filed inbox/", count: 3))
+                configuration: configuration(Self.usual), reporting: Array(repeating: "filed inbox/", count: 3))
             #expect(house.files(in: house.library).count == 3)
             // Its origin is stored with it and reported.
             let show = try RunningProgram(

@@ -40,7 +40,7 @@ extension EndToEnd {
             // Its event is delivered again, since it was not confirmed.
             let again = try await house.start(
                 configuration: House.oneCard + "\n[hook.note]\ncommand = ['/bin/cat']\non = ['filed']\n",
-                telling: ["hook note: {"])
+                reporting: ["hook note: {"])
             try await again.stop()
         }
 

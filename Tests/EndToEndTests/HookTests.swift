@@ -291,14 +291,14 @@ extension EndToEnd {
             try await daemon.lines(holding: ["hook note runs", "filed card/a.jpg"])
             // It ends on TERM.
             try await daemon.stop()
-            daemon = try await house.start(configuration: slow, telling: ["hook note runs"])
+            daemon = try await house.start(configuration: slow, reporting: ["hook note runs"])
             try house.drop(try Photos.unique(2), as: "b.jpg")
             try await daemon.line(holding: "filed card/b.jpg")
             daemon.signal(SIGKILL)
             _ = try await daemon.ending()
             daemon = try await house.start(
                 configuration: House.oneCard + "\n" + Self.note + "on = ['filed']\n",
-                telling: ["hook note exited with status 0"])
+                reporting: ["hook note exited with status 0"])
             #expect(try told(house).compactMap { $0["file"] as? String } == ["a.jpg", "b.jpg"])
             try await daemon.stop()
         }

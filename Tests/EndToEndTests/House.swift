@@ -34,14 +34,14 @@ final class House: Sendable {
     func path(_ name: String) -> String { scratch.appending(name) }
 
     /// Starts the daemon with one inbox and waits until it is ready and has logged `parts`, in any order.
-    func start(_ arguments: String..., telling parts: [String] = []) async throws -> RunningProgram {
-        try await start(["--inbox", inbox, "--library", library, "--state", path("st")] + arguments, telling: parts)
+    func start(_ arguments: String..., reporting parts: [String] = []) async throws -> RunningProgram {
+        try await start(["--inbox", inbox, "--library", library, "--state", path("st")] + arguments, reporting: parts)
     }
 
     /// Starts the daemon with this configuration.
-    func start(configuration text: String, telling parts: [String] = []) async throws -> RunningProgram {
+    func start(configuration text: String, reporting parts: [String] = []) async throws -> RunningProgram {
         try configure(text)
-        return try await start(["--config", path("photoinbox.toml")], telling: parts)
+        return try await start(["--config", path("photoinbox.toml")], reporting: parts)
     }
 
     /// Writes the configuration file; `@` is replaced by the house's directory.
@@ -51,7 +51,7 @@ final class House: Sendable {
         try write(Data(own.utf8), to: path("photoinbox.toml"))
     }
 
-    private func start(_ arguments: [String], telling parts: [String] = []) async throws -> RunningProgram {
+    private func start(_ arguments: [String], reporting parts: [String] = []) async throws -> RunningProgram {
         let daemon = try launch(arguments + ["--log-level", "debug"])
         try await daemon.lines(holding: ["ready: "] + parts)
         return daemon

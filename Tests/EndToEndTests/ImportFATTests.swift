@@ -85,7 +85,7 @@ extension EndToEnd {
             let third = try await run(house)
             #expect(third["copied"] as? Int == 0 && third["waiting"] as? Int == 6, "\(third)")
             let daemon = try await house.start(
-                configuration: Self.configuration, telling: Array(repeating: "filed inbox/import-", count: 6))
+                configuration: Self.configuration, reporting: Array(repeating: "filed inbox/import-", count: 6))
             try mountAnew(house)
             let filed = try await run(house)
             #expect(filed["copied"] as? Int == 0 && filed["known"] as? Int == 6, "\(filed)")
@@ -108,7 +108,7 @@ extension EndToEnd {
             #expect(again["copied"] as? Int == 0 && again["waiting"] as? Int == 6, "\(again)")
             #expect(Set(house.files(in: house.inbox).values).count == 7)
             let daemon = try await house.start(
-                configuration: Self.configuration, telling: Array(repeating: "filed inbox/import-", count: 7))
+                configuration: Self.configuration, reporting: Array(repeating: "filed inbox/import-", count: 7))
             let filed = try await run(house, "--move")
             #expect(filed["removed"] as? Int == 6 && filed["copied"] as? Int == 0, "\(filed)")
             try await daemon.stop()

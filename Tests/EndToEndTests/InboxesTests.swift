@@ -45,7 +45,7 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1), as: "of another/a.jpg")
             if isRoot { try runProgram(["/bin/chown", "-R", "65534:65534", house.root]) }
             try runProgram(["/bin/chmod", "0555", directory])
-            var daemon = try await house.start(telling: ["filed inbox/of another/a.jpg as ", "PI-207"])
+            var daemon = try await house.start(reporting: ["filed inbox/of another/a.jpg as ", "PI-207"])
             #expect(house.files(in: house.inbox).count == 1 && house.files(in: house.library).count == 1)
             let state = try await house.state(of: daemon)
             #expect(state.problems.map(\.code) == ["PI-207"])

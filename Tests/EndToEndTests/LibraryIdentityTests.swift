@@ -27,7 +27,7 @@ extension EndToEnd {
             try move(house.library, to: "\(house.outside)/library")
             try makeDirectory(house.library)
             // Detected at start-up, or when the photo arrives.
-            if isRestarted { daemon = try await house.start(telling: ["PI-406"]) }
+            if isRestarted { daemon = try await house.start(reporting: ["PI-406"]) }
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: isRestarted ? "deferred inbox/a.jpg" : "PI-406")
             // The library may be checked before the photo.
@@ -80,7 +80,7 @@ extension EndToEnd {
             defer { try? runProgram(["/bin/sh", "-c", "/sbin/losetup -d $(cat \(house.root)/disk)"]) }
             try await used(house).stop()
             try runProgram(["/bin/sh", "-c", "exec /sbin/mkfs.xfs -q -f $(cat \(house.root)/disk)"])
-            let daemon = try await house.start(telling: ["PI-406"])
+            let daemon = try await house.start(reporting: ["PI-406"])
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "deferred", "a.jpg")
             #expect(house.files(in: mounted.library(of: daemon)).isEmpty)
@@ -177,7 +177,7 @@ extension EndToEnd {
             let daemon = try await used(house)
             try await daemon.stop()
             // Each start mounts a new, empty one.
-            let refusing = try await house.start(telling: ["PI-406"])
+            let refusing = try await house.start(reporting: ["PI-406"])
             try await refusing.stop()
             let arguments = ["--inbox", house.inbox, "--library", house.library, "--state", house.path("st")]
             let accepting = try house.launch(arguments + ["--accept-library"])
@@ -187,7 +187,7 @@ extension EndToEnd {
             try await again.line(holding: "filed inbox/a.jpg")
             try await again.stop()
             // It is now recognised by the photos filed since.
-            let next = try await house.start(telling: ["PI-406", "with 0 of the 1 photos"])
+            let next = try await house.start(reporting: ["PI-406", "with 0 of the 1 photos"])
             try await next.stop()
         }
 

@@ -136,7 +136,7 @@ extension EndToEnd {
             try Data("SQLite format 3\0 and nothing else".utf8).write(to: URL(filePath: table))
             daemon = try await house.start(
                 configuration: House.oneCard,
-                telling: ["place-names.sqlite is not used, so photos get no names of places"])
+                reporting: ["place-names.sqlite is not used, so photos get no names of places"])
             try house.drop(try photo(3, in: house, position("52.5137", "13.3926")), as: "later.jpg")
             try await daemon.line(holding: "filed card/later.jpg")
             try await search(house, "--near", "52.5137,13.3926,1m", expecting: ["berlin.jpg", "later.jpg"])

@@ -119,7 +119,7 @@ extension EndToEnd {
             try write(Data("x".utf8), to: path + ".1.part")
             let section = "\n[metrics]\ntextfile = \"@outside/photoinbox.prom\"\nevery = \"1s\"\n"
             let daemon = try await house.start(
-                configuration: House.oneCard + section, telling: ["metrics are written to \(path)"])
+                configuration: House.oneCard + section, reporting: ["metrics are written to \(path)"])
             let first = try read(path)
             #expect(first.value("photoinbox_photos_total", ["inbox": "card", "outcome": "filed"]) == 0)
             let old = try #require(first.value("photoinbox_sample_timestamp_seconds"))
@@ -148,7 +148,7 @@ extension EndToEnd {
             let house = try House()
             let daemon = try await house.start(
                 configuration: House.oneCard + "\n[metrics]\ntextfile = \"@later/p.prom\"\nevery = \"1s\"\n",
-                telling: ["its directory does not exist", "metrics cannot be written to "])
+                reporting: ["its directory does not exist", "metrics cannot be written to "])
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try await daemon.line(holding: "filed card/a.jpg")
             #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-112"])

@@ -50,7 +50,7 @@ extension EndToEnd {
             let photo = try Photos.unique(1)
             for number in 0..<12 { try house.drop(photo, as: "p\(number).jpg") }
             // A copy is deferred while another is being filed, and is then a duplicate.
-            let daemon = try await house.start(telling: Array(repeating: "duplicate inbox/", count: 11))
+            let daemon = try await house.start(reporting: Array(repeating: "duplicate inbox/", count: 11))
             #expect(house.files(in: house.library).count == 1)
             #expect(house.files(in: house.duplicates).count == 11)
             #expect(daemon.count(of: " filed inbox/") == 1)

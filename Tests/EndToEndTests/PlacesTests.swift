@@ -51,7 +51,7 @@ extension EndToEnd {
             for photo in photos { #expect(!house.places(of: photo).isEmpty, "the only copy was removed") }
             let next = try await house.start(
                 configuration: configuration(library: "new"),
-                telling: Array(repeating: "filed inbox/import-", count: 3))
+                reporting: Array(repeating: "filed inbox/import-", count: 3))
             for photo in photos { #expect(house.places(of: photo).filter { $0.hasPrefix("new/") }.count == 1) }
             #expect(next.count(of: "damage in the library") == 0, "what another library had is no loss of this one")
             try await next.stop()

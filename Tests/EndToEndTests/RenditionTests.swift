@@ -111,7 +111,7 @@ extension EndToEnd {
             let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
             #expect(try await check.ending() == .status(0))
             #expect(check.lines.contains { $0.contains("built without face detection") }, "\(check.lines)")
-            let daemon = try await house.start(configuration: wanted, telling: ["PI-113"])
+            let daemon = try await house.start(configuration: wanted, reporting: ["PI-113"])
             try house.configure(Self.configuration)
             daemon.signal(SIGHUP)
             try await daemon.line(holding: "PI-113 is over")

@@ -92,7 +92,7 @@ extension EndToEnd {
             try house.drop(photo.prefix(photo.count / 2), as: "cut.jpg")
             try await daemon.line(holding: "deferred inbox/cut.jpg")
             try await daemon.stop()
-            daemon = try await house.start(telling: ["deferred inbox/cut.jpg"])
+            daemon = try await house.start(reporting: ["deferred inbox/cut.jpg"])
             try house.drop(photo, as: "cut.jpg")
             try await daemon.line(holding: "filed inbox/cut.jpg")
             try await daemon.stop()
@@ -140,7 +140,7 @@ extension EndToEnd {
                 }
                 unlink(path)
                 try write(bytes, to: path)
-                daemon = try await house.start(telling: ["settled-files: it"])
+                daemon = try await house.start(reporting: ["settled-files: it"])
                 let inbox = try await settled(daemon, house, seen: 20)
                 #expect(inbox.knownFiles == 20, "byte \(place) of \(bytes.count)")
                 try await daemon.stop()
@@ -158,7 +158,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/a.jpg")
             try await daemon.stop()
             for suffix in ["", "-wal", "-shm"] { unlink(house.path("st/catalogue.sqlite\(suffix)")) }
-            daemon = try await house.start("--mode", "copy", telling: ["duplicate inbox/a.jpg"])
+            daemon = try await house.start("--mode", "copy", reporting: ["duplicate inbox/a.jpg"])
             #expect(daemon.count(of: "the catalogue is older than they are") == 1)
             #expect(house.files(in: house.library).count == 1)
             try await daemon.stop()

@@ -28,7 +28,7 @@ extension EndToEnd {
             #expect(inbox.count + library.count == photos.count)
             #expect(Set(inbox.values).union(library.values) == Set(photos))
 
-            daemon = try await house.start(telling: inbox.keys.map { "filed inbox/\($0) as " })
+            daemon = try await house.start(reporting: inbox.keys.map { "filed inbox/\($0) as " })
             #expect(Set(house.files(in: house.library).values) == Set(photos))
             #expect(house.files(in: house.library).count == photos.count)
             try await daemon.stop()
@@ -49,7 +49,7 @@ extension EndToEnd {
             house.expectNoTemporaries()
             let left = house.files(in: house.inbox)
             #expect(Set(left.values).union(house.files(in: house.library).values) == Set(photos))
-            daemon = try await house.start(telling: left.keys.map { "filed inbox/\($0) as " })
+            daemon = try await house.start(reporting: left.keys.map { "filed inbox/\($0) as " })
             #expect(Set(house.files(in: house.library).values) == Set(photos))
             try await daemon.stop()
         }

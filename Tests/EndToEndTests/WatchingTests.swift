@@ -38,7 +38,7 @@ extension EndToEnd {
             .enabled(if: canLimit, withoutLimits))
         func noInstance() async throws {
             let house = try Self.house(limits: "echo 0 > /proc/sys/user/max_inotify_instances")
-            let daemon = try await house.start(telling: ["PI-108"])
+            let daemon = try await house.start(reporting: ["PI-108"])
             try house.drop(try Photos.unique(1), as: "a.jpg")
             try Self.own(house)
             try await daemon.line(holding: "filed inbox/a.jpg")
@@ -58,7 +58,7 @@ extension EndToEnd {
             let house = try Self.house(limits: "echo 12 > /proc/sys/user/max_inotify_watches")
             for number in 0..<20 { try makeDirectory("\(house.inbox)/\(number)") }
             try Self.own(house)
-            let daemon = try await house.start(telling: ["PI-202"])
+            let daemon = try await house.start(reporting: ["PI-202"])
             for number in 0..<20 {
                 try house.drop(try Photos.unique(number), as: "a.jpg", into: "\(house.inbox)/\(number)")
             }
@@ -86,7 +86,7 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1), as: "a.jpg", into: "\(house.inbox)/closed")
             try Self.own(house)
             #expect(chmod("\(house.inbox)/closed", 0) == 0)
-            let daemon = try await house.start(telling: ["PI-205"])
+            let daemon = try await house.start(reporting: ["PI-205"])
             let state = try await house.state(of: daemon)
             #expect(
                 state.problems.map(\.code) == ["PI-205"] && state.inboxes.first?.coverage?.unreadableDirectories == 1)

@@ -5,12 +5,12 @@ import Testing
 @testable import Ingest
 @testable import SystemMonitor
 
-/// A busy monitor on a queue of its own, and what it told.
+/// A busy monitor on a queue of its own, and what it reported.
 private final class Busy: Sendable {
     let queue = MonitorQueue(label: "test.busy")
     let monitor: BusyMonitor
-    private let told: AsyncStream<BusyMonitor.Activity>
-    private let tell: AsyncStream<BusyMonitor.Activity>.Continuation
+    private let reported: AsyncStream<BusyMonitor.Activity>
+    private let continuation: AsyncStream<BusyMonitor.Activity>.Continuation
     /// Delays that have begun and not ended.
     private let delays = Locked<[Delay]>([])
 
@@ -20,7 +20,7 @@ private final class Busy: Sendable {
         monitor = BusyMonitor(label: "test", queue: queue) { [delays] _, body in
             delays.withLock { $0.append(Delay(body: body)) }
         }
-        (told, tell) = AsyncStream.makeStream()
+        (reported, continuation) = AsyncStream.makeStream()
     }
 
     /// Lets all delays end that have begun so far; returns how many.
@@ -36,27 +36,27 @@ private final class Busy: Sendable {
 
     func activate() {
         queue.sync {
-            monitor.setEventHandler { [tell] in tell.yield($0) }
+            monitor.setEventHandler { [continuation] in continuation.yield($0) }
             monitor.activate()
         }
     }
 
-    /// The next `count` that were told.
+    /// The next `count` that were reported.
     func next(_ count: Int) async -> [BusyMonitor.Activity] {
         var found: [BusyMonitor.Activity] = []
-        for await activity in told {
+        for await activity in reported {
             found.append(activity)
             if found.count == count { break }
         }
         return found
     }
 
-    /// Ends it, and gives what was told and not asked for.
+    /// Ends it, and gives what was reported and not asked for.
     func end() async -> [BusyMonitor.Activity] {
         await withCheckedContinuation { done in queue.async { self.monitor.invalidate { done.resume() } } }
-        tell.finish()
+        continuation.finish()
         var rest: [BusyMonitor.Activity] = []
-        for await activity in told { rest.append(activity) }
+        for await activity in reported { rest.append(activity) }
         return rest
     }
 }
@@ -111,7 +111,7 @@ struct BusyMonitorTests {
             }
         }
         #expect(busy.endDelays() == 100)
-        #expect(await busy.end() == [.busy, .idle], "a hundred ends, told once")
+        #expect(await busy.end() == [.busy, .idle], "a hundred ends, reported once")
     }
 
     @Test func aDelayThatWasOvertakenSaysNothing() async {
@@ -141,9 +141,9 @@ struct BusyMonitorTests {
     @Test func theDelayIsMeasuredOnTheQueueByDefault() async {
         let queue = MonitorQueue(label: "test.busy")
         let monitor = BusyMonitor(label: "test", queue: queue, delay: .milliseconds(1))
-        let activity = await withCheckedContinuation { told in
+        let activity = await withCheckedContinuation { reported in
             queue.sync {
-                monitor.setEventHandler { told.resume(returning: $0) }
+                monitor.setEventHandler { reported.resume(returning: $0) }
                 monitor.activate()
                 monitor.expectIdle()
             }

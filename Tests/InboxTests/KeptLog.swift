@@ -6,10 +6,10 @@ import Logging
 /// Keeps what was logged, and lets a test wait for it.
 final class KeptLog: LogHandler, Sendable {
     private let stream: AsyncStream<String>
-    private let tell: AsyncStream<String>.Continuation
+    private let continuation: AsyncStream<String>.Continuation
     private let kept = Locked<[String]>([])
 
-    init() { (stream, tell) = AsyncStream.makeStream() }
+    init() { (stream, continuation) = AsyncStream.makeStream() }
 
     var daemonLog: DaemonLog { DaemonLog(Logger(label: "test") { _ in self }) }
 
@@ -38,6 +38,6 @@ final class KeptLog: LogHandler, Sendable {
 
     func log(event: LogEvent) {
         kept.withLock { $0.append(event.message.description) }
-        tell.yield(event.message.description)
+        continuation.yield(event.message.description)
     }
 }

@@ -52,7 +52,7 @@ struct SidecarWritingTests {
             let tree = try LibraryTree(BytePath(library))
             let predicted = try LibraryAdoption(of: tree, into: nil, comparingWith: new).run()
             var findings: [LibraryAdoption.Finding] = []
-            let summary = try LibraryAdoption(of: tree, into: new).run(tell: { findings.append($0) })
+            let summary = try LibraryAdoption(of: tree, into: new).run(report: { findings.append($0) })
             #expect(predicted.restored == summary.restored)
             if let old { _ = try new.copyDescriptions(from: BytePath(scratch.appending(old))) }
             return (Shelf(scratch: scratch, catalogue: new), findings)
@@ -134,7 +134,7 @@ struct SidecarWritingTests {
         _ = try LibraryVerification(of: BytePath(shelf.library), against: shelf.catalogue).run(after: 0) { progress in
             seen = progress.photos
             return progress.isGood
-        } tell: { _, fault in
+        } report: { _, fault in
             Issue.record("\(fault)")
         }
         #expect(seen == 4)
@@ -581,7 +581,7 @@ struct SidecarWritingTests {
         let new = try CatalogueFile.openForWriting(shelf.scratch.appending("new.sqlite"), now: .now)
         try LibraryAdoption(of: LibraryTree(BytePath(shelf.library)), into: new).run { summary in
             if summary.seen == 101 { before = recorded.count }
-        } tell: {
+        } report: {
             recorded.insert($0)
         }
         #expect(before == 0 || before == 99, "\(before)")

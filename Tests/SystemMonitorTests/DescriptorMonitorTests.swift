@@ -157,7 +157,7 @@ struct DescriptorMonitorTests {
         arguments: [
             ("/etc/passwd", FileKind.regular, "cannot watch a regular file, which is always ready"),
             ("/", .directory, "cannot watch a directory, whose changes only inotify tells"),
-            ("/dev/null", .characterDevice, "cannot watch this device, which does not tell when it is ready"),
+            ("/dev/null", .characterDevice, "cannot watch this device, which does not report when it is ready"),
         ])
     func refuses(path: String, kind: FileKind, words: String) throws {
         let refusal = #expect(throws: DescriptorRefusal.self) { try monitor(open(path, O_RDONLY | O_CLOEXEC)) }

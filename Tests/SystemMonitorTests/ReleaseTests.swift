@@ -51,9 +51,9 @@ struct ReleaseTests {
         final class Pair {
             let first: TimerMonitor
             let second: TimerMonitor
-            init(_ queue: MonitorQueue, tell: (UInt64) -> Void) throws {
+            init(_ queue: MonitorQueue, report: (UInt64) -> Void) throws {
                 first = try TimerMonitor(.every(.milliseconds(1)), label: "first", queue: queue)
-                tell(first.describe().id)
+                report(first.describe().id)
                 throw Refusal()
             }
         }

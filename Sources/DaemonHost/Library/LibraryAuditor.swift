@@ -322,7 +322,7 @@ actor LibraryAuditor: DaemonPart {
         try libraryGuard.check(tree.root, at: library)
         let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
         let summary = try LibraryAdoption(of: tree, into: catalogue, work: work).run { _ in
-        } tell: { [log] finding in
+        } report: { [log] finding in
             switch finding {
             case .unreadable(let path, let reason):
                 log.logger.warning("\(path.escaped) is not in the new catalogue: \(reason), continuing")

@@ -32,7 +32,7 @@ public struct DescriptorRefusal: Error, Hashable, Sendable, CustomStringConverti
             switch kind {
             case .regular: "a regular file, which is always ready"
             case .directory: "a directory, whose changes only inotify tells"
-            case .characterDevice, .blockDevice: "this device, which does not tell when it is ready"
+            case .characterDevice, .blockDevice: "this device, which does not report when it is ready"
             default: "this descriptor"
             }
         return "cannot watch \(subject) (\(cause))"

@@ -58,7 +58,7 @@ struct AdoptCommand: DaemonCommand {
                 last = summary
                 try display.show(
                     photos: summary.seen, bytes: summary.bytes, asked: interruption.consumeProgressRequest())
-            } tell: { finding in
+            } report: { finding in
                 try show(finding, display)
             }
         } catch let error as FilingError where error.kind == .stopped {

@@ -105,7 +105,7 @@ struct RebuildCommand: DaemonCommand {
         try adoption.run { summary in
             try display.show(
                 photos: summary.seen, bytes: summary.bytes, asked: interruption.consumeProgressRequest())
-        } tell: { finding in
+        } report: { finding in
             switch finding {
             case .unreadable(let path, let reason), .sidecar(let path, let reason):
                 display.remark("\(path.escaped): \(printable(reason))")

@@ -168,7 +168,7 @@ struct VerifyCommand: DaemonCommand {
                 photos: progress.photos, totalPhotos: totals.photos, bytes: progress.bytes, totalBytes: totals.bytes,
                 asked: interruption.consumeProgressRequest())
             return !mustStopAtOnce && !interruption.isStopRequested
-        } tell: { photo, fault in
+        } report: { photo, fault in
             try report.show(photo, fault)
         }
         if !isComplete { bookmark.stop(at: progress.last) }
@@ -185,7 +185,7 @@ struct VerifyCommand: DaemonCommand {
             of: tree, into: isDry ? nil : catalogue, comparingWith: catalogue, missing: missing,
             work: FileWork(shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested }))
         do {
-            let summary = try adoption.run(tell: { finding in try report.show(finding) })
+            let summary = try adoption.run(report: { finding in try report.show(finding) })
             guard summary.seen > 0 || recorded == 0 else {
                 throw CommandFailure(
                     .stopped,
