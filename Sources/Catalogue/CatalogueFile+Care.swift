@@ -193,7 +193,6 @@ extension CatalogueFile {
                         SELECT path, file_system_type, file_system, inode, since FROM old.library
                         """)
                 var count = 0
-                // Else an interruption would leave statements of others as this catalogue's.
                 try db.inTransaction(.deferred) {
                     try db.execute(
                         sql: """
@@ -205,19 +204,19 @@ extension CatalogueFile {
                                 place = coalesce(excluded.place, place)
                             """)
                     count = db.changesCount
-                    let said = """
-                        SELECT said FROM old.sidecar JOIN old.photo AS theirs ON theirs.id = photo_id
-                        WHERE said IS NOT NULL AND theirs.sha256 = mine.sha256
-                        ORDER BY superseded_at IS NULL DESC, theirs.id DESC LIMIT 1
-                        """
-                    try db.execute(
-                        sql: """
-                            UPDATE main.sidecar SET said = \(try db.tableExists("sidecar", in: "old") ? "(\(said))" : "NULL")
-                            FROM main.photo AS mine
-                            WHERE mine.id = main.sidecar.photo_id AND mine.sha256 IN (SELECT sha256 FROM old.description)
-                            """)
+                    // Those that say the same count as this catalogue's again when they are looked at.
+                    try db.execute(sql: "UPDATE main.sidecar SET said = NULL")
                     return .commit
                 }
+                // By itself, since more of the other one may be damaged; an older one has no such table.
+                try? db.execute(
+                    sql: """
+                        UPDATE main.sidecar SET said = (
+                            SELECT said FROM old.sidecar JOIN old.photo AS theirs ON theirs.id = photo_id
+                            WHERE said IS NOT NULL AND theirs.sha256 = mine.sha256
+                            ORDER BY superseded_at IS NULL DESC, theirs.id DESC LIMIT 1)
+                        FROM main.photo AS mine WHERE mine.id = main.sidecar.photo_id
+                        """)
                 return count
             }
         } catch { throw CatalogueError(error, operation) }

@@ -8,18 +8,49 @@ package struct DueSidecar: Sendable {
     package let stored: StoredPhoto
     /// Raised whenever it becomes due again.
     let turn: Int64
-    /// One SHA-256 after the other: of the statement that this catalogue has written last, and of those that it was about to
-    /// write since, of which an interruption may have left one.
-    let said: [UInt8]
+    let said: Statements
 
     /// Whether this catalogue has written the statement with this SHA-256.
-    package func hasSaid(_ hash: [UInt8]) -> Bool {
-        stride(from: 0, to: said.count, by: 32).contains { said[$0...].starts(with: hash) }
+    package func hasSaid(_ hash: [UInt8]) -> Bool { said.hashes.contains(hash) }
+
+    /// The SHA-256 of the statements that this catalogue has written, the last one first, and of those that it was about to
+    /// write since, of which an interruption may have left one. The last one, and seven others: another program may have
+    /// read one, and write it again later.
+    struct Statements: Hashable, Sendable {
+        private(set) var hashes: [[UInt8]]
+
+        private static let most = 8
+
+        init(_ bytes: [UInt8]) {
+            hashes = stride(from: 0, to: bytes.count, by: 32).map { Array(bytes[$0...].prefix(32)) }
+        }
+
+        var bytes: Data { Data(hashes.joined()) }
+
+        mutating func wrote(_ hash: [UInt8]) {
+            hashes = Array(([hash] + hashes.filter { $0 != hash }).prefix(Self.most))
+        }
+
+        /// What it is about to write comes second: the last one that was written is still known.
+        mutating func expect(_ hash: [UInt8]) {
+            hashes = Array((hashes.prefix(1) + [hash] + hashes.dropFirst()).prefix(Self.most))
+        }
     }
 }
 
-/// The SHA-256 of the statement that a photo's sidecar has now, if it is this catalogue's, or why it was left.
-package typealias SidecarOutcome = (sidecar: DueSidecar, said: [UInt8]?, reason: String?)
+/// The SHA-256 of the statement that a photo's sidecar has now, if it is this catalogue's, or why it was left, and whether
+/// only until later.
+package typealias SidecarOutcome = (sidecar: DueSidecar, said: [UInt8]?, reason: String?, isLater: Bool)
+
+/// Which sidecars of a library become due again.
+package enum SidecarRenewal: Hashable, Sendable {
+    case all
+    /// Those that were left. The daemon of the library begins so: those of other libraries are not looked for in vain until
+    /// theirs is configured again.
+    case left
+    /// Those that were left until later.
+    case later
+}
 
 /// What a sidecar says of the photo with this content.
 package struct SidecarStatement {
@@ -60,25 +91,31 @@ extension CatalogueFile {
                 arguments: [id, library.data, limit]
             ).map { row in
                 DueSidecar(
-                    stored: try StoredPhoto(row), turn: try row.value("turn"), said: try row.bytes("said") ?? [])
+                    stored: try StoredPhoto(row), turn: try row.value("turn"),
+                    said: DueSidecar.Statements(try row.bytes("said") ?? []))
             }
         }
     }
 
-    /// Makes sidecars of a library due: all, or, as its daemon starts, those that were left. Then those of other libraries
-    /// are left until theirs is configured again, so that none is looked for in vain.
-    package func renewSidecars(in library: BytePath, onlyLeft: Bool = false) throws(CatalogueError) {
+    /// Makes sidecars of a library due.
+    package func renewSidecars(in library: BytePath, _ which: SidecarRenewal) throws(CatalogueError) {
+        let isChosen =
+            switch which {
+            case .all: "true"
+            case .left: "(reason IS NOT NULL OR is_later)"
+            case .later: "is_later"
+            }
         try write("recording that sidecars are to be looked at again") { db in
             try db.execute(
                 sql: """
-                    UPDATE sidecar SET turn = turn + 1, is_due = true, reason = NULL
-                    WHERE (reason IS NOT NULL OR NOT ?) AND photo_id IN (SELECT id FROM photo WHERE library = ?)
-                    """, arguments: [onlyLeft, library.data])
-            if !onlyLeft { return }
+                    UPDATE sidecar SET turn = turn + 1, is_due = true, is_later = false, reason = NULL
+                    WHERE \(isChosen) AND EXISTS (SELECT 1 FROM photo WHERE id = photo_id AND library = ?)
+                    """, arguments: [library.data])
+            if which != .left { return }
             try db.execute(
                 sql: """
-                    UPDATE sidecar SET is_due = false, reason = 'its library is not the one that is configured'
-                    WHERE is_due AND photo_id IN (SELECT id FROM photo WHERE library <> ?)
+                    UPDATE sidecar SET is_due = false, is_later = true
+                    WHERE is_due AND EXISTS (SELECT 1 FROM photo WHERE id = photo_id AND library <> ?)
                     """, arguments: [library.data])
         }
     }
@@ -89,10 +126,10 @@ extension CatalogueFile {
         if new.isEmpty { return }
         try write("recording which sidecars are about to be written") { db in
             for (sidecar, hash) in new {
-                let others = sidecar.said.dropFirst(32) + hash
+                var said = sidecar.said
+                said.expect(hash)
                 try db.execute(
-                    sql: "UPDATE sidecar SET said = ? WHERE photo_id = ?",
-                    arguments: [Data(sidecar.said.prefix(32) + others.suffix(7 * 32)), sidecar.stored.id])
+                    sql: "UPDATE sidecar SET said = ? WHERE photo_id = ?", arguments: [said.bytes, sidecar.stored.id])
             }
         }
     }
@@ -100,11 +137,20 @@ extension CatalogueFile {
     /// Records the outcome of writing sidecars. What has become due again meanwhile stays due.
     package func record(_ outcomes: [SidecarOutcome]) throws(CatalogueError) {
         try write("recording which sidecars are written") { db in
-            for (sidecar, said, reason) in outcomes {
+            for (sidecar, said, reason, isLater) in outcomes {
                 try db.execute(
                     sql: """
-                        UPDATE sidecar SET said = coalesce(?, said), reason = ?, is_due = turn <> ? WHERE photo_id = ?
-                        """, arguments: [said.map { Data($0) }, reason, sidecar.turn, sidecar.stored.id])
+                        UPDATE sidecar SET reason = :reason, is_due = turn <> :turn, is_later = :later AND turn = :turn
+                        WHERE photo_id = :photo
+                        """,
+                    arguments: [
+                        "reason": reason, "turn": sidecar.turn, "later": isLater, "photo": sidecar.stored.id,
+                    ])
+                guard let said else { continue }
+                var all = sidecar.said
+                all.wrote(said)
+                try db.execute(
+                    sql: "UPDATE sidecar SET said = ? WHERE photo_id = ?", arguments: [all.bytes, sidecar.stored.id])
             }
         }
     }

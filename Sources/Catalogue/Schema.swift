@@ -38,16 +38,17 @@ enum Schema {
 
     /// What is written beside photos that have descriptions; kept whether or not the daemon writes it.
     private static let sidecars = """
-        -- Turns as in metadata_due; `reason` says why it was left as it is. `said`: one SHA-256 after the other, of the
-        -- statement that this catalogue has written last, and of those that it was about to write since.
+        -- Turns as in metadata_due; `reason` says why it was left as it is, `is_later` that it becomes due by itself. `said`:
+        -- one SHA-256 after the other, of statements that this catalogue has written or was about to write.
         CREATE TABLE sidecar (
             photo_id INTEGER PRIMARY KEY REFERENCES photo (id), turn INTEGER NOT NULL, is_due INTEGER NOT NULL,
-            reason TEXT, said BLOB
+            is_later INTEGER NOT NULL DEFAULT false, reason TEXT, said BLOB
         ) STRICT;
-        INSERT INTO sidecar
-            SELECT photo.id, 0, true, NULL, NULL FROM description JOIN photo ON photo.sha256 = description.sha256
+        INSERT INTO sidecar (photo_id, turn, is_due)
+            SELECT photo.id, 0, true FROM description JOIN photo ON photo.sha256 = description.sha256
             WHERE superseded_at IS NULL AND role IS NOT 'sidecar';
         CREATE INDEX sidecar_due ON sidecar (photo_id) WHERE is_due;
+        CREATE INDEX sidecar_later ON sidecar (photo_id) WHERE is_later;
         CREATE TRIGGER sidecar_described AFTER INSERT ON description BEGIN
             \(sidecarsDue("sha256 = new.sha256 AND superseded_at IS NULL"))
         END;
@@ -67,9 +68,9 @@ enum Schema {
     private static func sidecarsDue(_ photos: String) -> String {
         let due = "SELECT id FROM photo WHERE \(photos) AND role IS NOT 'sidecar'"
         return """
-            UPDATE sidecar SET turn = turn + 1, is_due = true, reason = NULL WHERE photo_id IN (\(due));
-            INSERT INTO sidecar
-                SELECT id, 0, true, NULL, NULL FROM (\(due)) WHERE id NOT IN (SELECT photo_id FROM sidecar);
+            UPDATE sidecar SET turn = turn + 1, is_due = true, is_later = false, reason = NULL WHERE photo_id IN (\(due));
+            INSERT INTO sidecar (photo_id, turn, is_due)
+                SELECT id, 0, true FROM (\(due)) WHERE id NOT IN (SELECT photo_id FROM sidecar);
             """
     }
 

@@ -108,7 +108,7 @@ package struct LibraryAdoption {
         }
         try record(&waiting, &summary, report)
         // One that is missing is written again.
-        try catalogue?.renewSidecars(in: tree.path)
+        try catalogue?.renewSidecars(in: tree.path, .all)
         return summary
     }
 
@@ -203,7 +203,7 @@ package struct LibraryAdoption {
         for (photo, result) in zip(waiting.photos, results) {
             switch result {
             // The daemon has written to it meanwhile, unaware of the record.
-            case .adopted(let id) where isReplaced(photo), .moved(let id, _) where isReplaced(photo):
+            case .adopted(let id) where isReplaced(photo):
                 try catalogue?.strike([id], at: Moment.now.wall)
                 summary.others += 1
                 let reason = "it was changed while it was read, and is not recorded; run photoinbox adopt again"
@@ -244,8 +244,11 @@ package struct LibraryAdoption {
     }
 
     private func isReplaced(_ photo: PhotoRecord) -> Bool {
-        photo.format == SidecarKind.xmp.rawValue
-            && (try? FileStatus(of: photo.libraryPath, beneath: tree.root))?.identity != photo.sourceIdentity
+        guard photo.format == SidecarKind.xmp.rawValue else { return false }
+        // Not the time of the inode's change: modes and owners may change meanwhile.
+        let now = (try? FileStatus(of: photo.libraryPath, beneath: tree.root))?.identity
+        let read = photo.sourceIdentity
+        return now?.inode != read.inode || now?.size != read.size || now?.modified != read.modified
     }
 }
 

@@ -63,10 +63,10 @@ package final class SidecarWriting {
     private let requireLibrary: () throws -> Void
     /// One that cannot be made is not tried again for each photo.
     private lazy var mark = Result { try LibraryMark.read(in: self.root) ?? LibraryMark.make(in: self.root) }
-    /// Why sidecars stay due: the first failure, which concerns more than one photo.
+    /// The first failure that concerns more than one photo.
     package private(set) var failure: (any Error)?
-    /// Directories that are full, read-only, or failing.
-    private var failing: Set<BytePath> = []
+    /// Directories that are full, read-only, or failing, and why.
+    private var failing: [BytePath: String] = [:]
     /// Whether the file system has refused to exchange two names.
     private var cannotExchange = false
     /// Directories without leftovers of an interruption.
@@ -87,7 +87,8 @@ package final class SidecarWriting {
 
     /// Writes at most `limit` sidecars that are due, of photos with identifiers above `last`. Returns what is to be
     /// recorded; nil if none is due. Throws if it is stopped, or the library or the catalogue is away. What fails with one
-    /// photo is no reason to pass over the others; those of a directory that is full, read-only or failing stay due.
+    /// photo is no reason to pass over the others; those of a directory that is full, read-only or failing are left until
+    /// later.
     package func next(after last: inout Int64, limit: Int) throws -> [SidecarOutcome]? {
         let page = try catalogue.sidecarsToWrite(in: library, after: last, limit: limit).map { due in
             (due: due, said: Result { try statement(on: due.stored) })
@@ -98,19 +99,22 @@ package final class SidecarWriting {
         for (due, said) in page {
             let path = due.stored.photo.libraryPath
             if work.shouldStop() { throw FilingError(.openSource, .source, .stopped, path: path) }
-            if failing.contains(path.parent) { continue }
+            if let reason = failing[path.parent] {
+                outcomes.append((due, nil, reason, true))
+                continue
+            }
             do {
                 if due.stored.undoneBy != nil { try takeAway(due.stored) }
-                outcomes.append((due, try said.get().map { try write($0, of: due) }, nil))
+                outcomes.append((due, try said.get().map { try write($0, of: due) }, nil, false))
             } catch let error as CatalogueError { throw error } catch is Busy { continue } catch {
                 if let error = error as? FilingError, [.busy, .sourceChanged].contains(error.kind) { continue }
                 try requireSame(root, as: library, requireLibrary)
-                if Self.concernsMore(error) {
+                let isLater = Self.concernsMore(error)
+                if isLater {
                     failure = failure ?? error
-                    failing.insert(path.parent)
-                } else {
-                    outcomes.append((due, nil, "\(error)"))
+                    failing[path.parent] = "\(error)"
                 }
+                outcomes.append((due, nil, "\(error)", isLater))
             }
         }
         last = end.due.stored.id
@@ -269,12 +273,27 @@ package final class SidecarWriting {
     private func tidy(_ path: BytePath, _ directory: borrowing OwnedDescriptor) throws {
         guard tidied.insert(path).inserted else { return }
         let prefix = Self.temporary("").bytes.dropLast(".part".utf8.count)
-        for name in try directory.entries().map(\.name) where name.bytes.starts(with: prefix) {
-            guard try FileStatus(of: name, in: directory).kind == .regular else { continue }
+        let names = try directory.entries().map(\.name)
+        for name in names where name.bytes.starts(with: prefix) {
+            let status = try FileStatus(of: name, in: directory)
+            guard status.kind == .regular else { continue }
+            // Where no name can be given exclusively, a new one has two names for a moment.
+            if status.links == 2,
+                names.contains(where: { other in
+                    other != name && other.lowercasedExtension == Array("xmp".utf8)
+                        && (try? FileStatus(of: other, in: directory))?.identity.inode == status.identity.inode
+                })
+            {
+                try directory.unlink(name)
+                continue
+            }
             let content = bytes(ofHexadecimal: name.bytes.dropFirst(prefix.count).prefix(64))
             let stored = try content.flatMap { try catalogue.photo(withHash: $0) }
             let isGone = try? remove(path.appending(name), in: directory) { left in
-                try left.isEmpty || stored.map { try isNeedless(left, of: $0) } == true
+                // A power cut leaves zeros.
+                let left = left.dropLast(left.reversed().prefix { $0 == 0 }.count)
+                if try content.map({ try isCut(Array(left), of: $0) }) ?? left.isEmpty { return true }
+                return try stored.map { try isNeedless(Array(left), of: $0) } == true
             }
             if isGone != true { try keep(name, like: stored?.photo.libraryPath.name ?? "sidecar", in: directory) }
         }
@@ -283,10 +302,18 @@ package final class SidecarWriting {
     /// `token` begins with the photo's SHA-256.
     private static func temporary(_ token: String) -> BytePath { FileNames.temporary("sidecar-\(token)") }
 
+    /// Whether it is the beginning of a new sidecar of the photo with this content, whatever was to be said of that: it was
+    /// never exchanged, since its end is not there.
+    private func isCut(_ left: [UInt8], of content: [UInt8]) throws -> Bool {
+        let bare = SidecarText.Statement(of: content, in: "")
+        let text = try SidecarText.text(bare, in: nil)
+        let hash = Array(hexadecimal(content).utf8)
+        let head = text.prefix((text.firstRange(of: hash)?.upperBound ?? text.count))
+        let end = "<?xpacket end=\"w\"?>\n".utf8
+        return head.starts(with: left) || left.starts(with: head) && !left.suffix(end.count).elementsEqual(end)
+    }
+
     private func isNeedless(_ left: [UInt8], of stored: StoredPhoto) throws -> Bool {
-        // What each new one begins with, also one of which something else is said now.
-        let bare = SidecarText.Statement(of: stored.photo.sha256, in: try LibraryMark.read(in: root) ?? "")
-        if try SidecarText.text(bare, in: nil).starts(with: left) { return true }
         let new = try statement(on: stored)
         for place in SidecarMetadata.names(of: stored.photo.libraryPath, format: stored.photo.format) {
             let standing: Standing?

@@ -1,4 +1,6 @@
 import FileValues
+import Foundation
+import GRDB
 import Testing
 
 @testable import Catalogue
@@ -18,9 +20,9 @@ struct SidecarRowsTests {
         try catalogue.describe(batch, from: "table.csv", identity(99)) { _ in ImportPlace() }
     }
 
-    private func settle(_ catalogue: CatalogueFile, left reason: String? = nil) throws {
+    private func settle(_ catalogue: CatalogueFile, left reason: String? = nil, isLater: Bool = false) throws {
         let due = try catalogue.sidecarsToWrite(in: "/srv/photos", after: 0, limit: 100)
-        try catalogue.record(due.map { ($0, said: nil, reason) })
+        try catalogue.record(due.map { ($0, said: nil, reason, isLater) })
     }
 
     @Test("Those of described photos, whichever comes first, again when description, path or record change")
@@ -54,30 +56,40 @@ struct SidecarRowsTests {
         let written = try catalogue.sidecarsToWrite(in: "/srv/photos", after: 0, limit: 9)
         #expect(written.allSatisfy { !$0.hasSaid(photo(9).sha256) })
         try describe(catalogue, 1, title: "b")
-        try catalogue.record(written.map { ($0, photo(9).sha256, nil) })
+        try catalogue.record(written.map { ($0, photo(9).sha256, nil, true) })
         #expect(try due(catalogue) == [id])
         try settle(catalogue, left: "it is a link")
         #expect(try due(catalogue).isEmpty)
         #expect(try catalogue.sidecarRefusal(ofPhoto: id) == "it is a link")
-        try catalogue.renewSidecars(in: "/elsewhere")
+        try catalogue.renewSidecars(in: "/elsewhere", .all)
         #expect(try due(catalogue).isEmpty)
-        try catalogue.renewSidecars(in: "/srv/photos")
-        try catalogue.renewSidecars(in: "/elsewhere")
+        try catalogue.renewSidecars(in: "/srv/photos", .all)
+        try catalogue.renewSidecars(in: "/elsewhere", .all)
         #expect(try due(catalogue) == [id])
-        try catalogue.renewSidecars(in: "/elsewhere", onlyLeft: true)
+        try catalogue.renewSidecars(in: "/elsewhere", .left)
         #expect(try due(catalogue).isEmpty)
-        #expect(try catalogue.sidecarRefusal(ofPhoto: id)?.contains("not the one that is configured") == true)
-        try catalogue.renewSidecars(in: "/srv/photos", onlyLeft: true)
+        #expect(try catalogue.sidecarRefusal(ofPhoto: id) == nil)
+        try catalogue.renewSidecars(in: "/elsewhere", .later)
+        #expect(try due(catalogue).isEmpty)
+        try catalogue.renewSidecars(in: "/srv/photos", .left)
         #expect(try due(catalogue) == [id] && catalogue.sidecarRefusal(ofPhoto: id) == nil)
         let renewed = try catalogue.sidecarsToWrite(in: "/srv/photos", after: 0, limit: 9)
-        try catalogue.renewSidecars(in: "/srv/photos")
-        try catalogue.record(renewed.map { ($0, nil, nil) })
+        try catalogue.renewSidecars(in: "/srv/photos", .all)
+        try catalogue.record(renewed.map { ($0, nil, nil, false) })
         #expect(try due(catalogue) == [id])
         try settle(catalogue)
-        try catalogue.renewSidecars(in: "/srv/photos", onlyLeft: true)
+        try catalogue.renewSidecars(in: "/srv/photos", .left)
         #expect(try due(catalogue).isEmpty)
-        try catalogue.renewSidecars(in: "/srv/photos")
+        try catalogue.renewSidecars(in: "/srv/photos", .all)
         #expect(try due(catalogue) == [id])
+        try settle(catalogue, left: "it is a link")
+        try catalogue.renewSidecars(in: "/srv/photos", .later)
+        #expect(try due(catalogue).isEmpty)
+        try catalogue.renewSidecars(in: "/srv/photos", .left)
+        try settle(catalogue, left: "it is full", isLater: true)
+        #expect(try due(catalogue).isEmpty && catalogue.sidecarRefusal(ofPhoto: id) == "it is full")
+        try catalogue.renewSidecars(in: "/srv/photos", .later)
+        #expect(try due(catalogue) == [id] && catalogue.sidecarRefusal(ofPhoto: id) == nil)
         try catalogue.beginRebuilding(at: noon)
         #expect(try due(catalogue).isEmpty, "what was filed is not known yet")
         try catalogue.endRebuilding()
@@ -96,19 +108,24 @@ struct SidecarRowsTests {
             try #require(try catalogue.sidecarsToWrite(in: "/srv/photos", after: 0, limit: 9).first)
         }
         let hashes = (1...12).map { photo($0).sha256 }
-        try catalogue.record([(try said(), hashes[0], nil)])
+        try catalogue.record([(try said(), hashes[0], nil, false)])
         for hash in hashes + hashes.suffix(3) {
-            try catalogue.renewSidecars(in: "/srv/photos")
+            try catalogue.renewSidecars(in: "/srv/photos", .all)
             try catalogue.expect([(try said(), hash)])
             #expect(try said().hasSaid(hash) && said().hasSaid(hashes[0]))
-            try catalogue.record([(try said(), nil, "it is a link")])
+            try catalogue.record([(try said(), nil, "it is a link", false)])
         }
-        try catalogue.renewSidecars(in: "/srv/photos")
-        #expect(try said().said.count == 8 * 32)
+        try catalogue.renewSidecars(in: "/srv/photos", .all)
+        #expect(try said().said.hashes.count == 8)
         #expect(try !said().hasSaid(Array(hashes[0].dropFirst() + [0])))
-        try catalogue.record([(try said(), hashes[5], nil)])
-        try catalogue.renewSidecars(in: "/srv/photos")
-        #expect(try said().said == hashes[5])
+        for hash in [hashes[5], hashes[6], hashes[5]] {
+            try catalogue.renewSidecars(in: "/srv/photos", .all)
+            try catalogue.record([(try said(), hash, nil, false)])
+        }
+        // Another program may have read a former one, and write it again.
+        try catalogue.renewSidecars(in: "/srv/photos", .all)
+        #expect(try said().said.hashes.prefix(3) == [hashes[5], hashes[6], hashes[0]])
+        #expect(try said().said.hashes.count == 8)
     }
 
     @Test("What was filed is known by path and by content, also what is being filed and what was struck")
@@ -196,5 +213,34 @@ struct SidecarRowsTests {
         #expect(try new.adopt([sidecar], sidecars: [sidecar.libraryPath: statement], at: noon) == [.restored])
         _ = try new.copyDescriptions(from: BytePath(place.path))
         #expect(try new.description(ofHash: photo(1).sha256) == both, "the older catalogue's wins")
+    }
+
+    @Test("Descriptions of a catalogue whose index of photos is damaged are copied all the same")
+    func damaged() throws {
+        let (place, other) = (try Place(), try Place())
+        let old = try place.open()
+        for number in 1...3 {
+            try old.file(UInt8(number))
+            try describe(old, UInt8(number), title: "title \(number)")
+        }
+        let due = try old.sidecarsToWrite(in: "/srv/photos", after: 0, limit: 9)
+        try old.record(due.map { ($0, photo(9).sha256, nil, false) })
+        let (size, page) = try old.read("finding the page of an index") { db in
+            (
+                try #require(try Int.fetchOne(db, sql: "PRAGMA page_size")),
+                try #require(
+                    try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'photo_sha256'"))
+            )
+        }
+        try old.closeWhole()
+        let file = try FileHandle(forUpdating: URL(filePath: place.path))
+        try file.seek(toOffset: UInt64(size * (page - 1)))
+        try file.write(contentsOf: Data(repeating: 0xFF, count: size))
+        try file.close()
+        let new = try other.open()
+        for number in 1...3 { try new.file(UInt8(number)) }
+        #expect(try new.copyDescriptions(from: BytePath(place.path)) == 3)
+        #expect(try new.description(ofHash: photo(2).sha256)?.title == "title 2")
+        #expect(try new.sidecarsToWrite(in: "/srv/photos", after: 0, limit: 9).allSatisfy { $0.said.hashes.isEmpty })
     }
 }

@@ -53,6 +53,26 @@ struct SetFilingTests {
         withExtendedLifetime(scratch) {}
     }
 
+    @Test("A late sidecar whose name is taken gets a number of its own, and the photos that come with it none")
+    func lateSidecars() async throws {
+        let (scratch, house) = try house()
+        try house.drop(["IMG_1.jpg": "exif.jpg"])
+        await house.file(["IMG_1.jpg"])
+        for name in ["IMG_1.jpg.xmp", "IMG_1.jpg-3.xmp"] {
+            try runProgram(["/bin/cp", "/etc/hostname", "\(house.root)/library/\(day)/\(name)"])
+        }
+        let late = ["IMG_1.nef": "mosaic.nef", "IMG_1.jpg.xmp": "<x:xmpmeta></x:xmpmeta>", "IMG_1.jpg-3.xmp": "<a/>"]
+        try house.drop(late)
+        let conclusions = await house.file(late.keys)
+        #expect(conclusions.allSatisfy { $0.verdict == .ended(.filed) }, "\(conclusions.map(\.verdict))")
+        let rows = try photos(house)
+        #expect(
+            rows.map { $0.photo.libraryPath.name }.sorted()
+                == ["IMG_1.jpg", "IMG_1.jpg-2.xmp", "IMG_1.jpg-4.xmp", "IMG_1.nef"])
+        #expect(Set(rows.map(\.setID)).count == 1 && rows.allSatisfy { $0.setID != nil })
+        withExtendedLifetime(scratch) {}
+    }
+
     @Test("A member that the library has is a duplicate by itself; the others go beside its photo")
     func duplicateMember() async throws {
         let (scratch, house) = try house()

@@ -26,14 +26,12 @@ actor MetadataService: DaemonPart {
     private nonisolated let settings = Locked<Settings?>(nil)
     private nonisolated let stopping = Locked(false)
     private nonisolated let isWaiting = Locked(false)
-    /// Whether the last reading stopped early, to be resumed on a tick; and whether a configuration came into force, so that
-    /// sidecars that were left are looked at again.
-    private nonisolated let pending = Locked((isInterrupted: false, isRenewing: false))
+    /// Whether the last reading stopped early, to be resumed on a tick; whether a configuration came into force, so that
+    /// sidecars that were left are looked at again; and after how many ticks sidecars in directories that are full,
+    /// read-only or failing are tried again, ever more, and how many of these are left; 0 while there are none.
+    private nonisolated let pending = Locked((isInterrupted: false, isRenewing: false, rest: (ticks: 0, left: 0)))
     private let placeNames: PlaceNames
     private var reading: Task<Void, Never>?
-    /// After how many ticks sidecars of a library that is full, read-only or failing are tried again: ever more, since each
-    /// directory of it is tried; and how many of these are left.
-    private nonisolated let rest = Locked((ticks: 0, left: 0))
     /// Whether more was recorded since ``reading`` began.
     private var isAsked = false
 
@@ -50,8 +48,7 @@ actor MetadataService: DaemonPart {
 
     nonisolated func adopt(_ settings: Settings) async {
         self.settings.withLock { $0 = settings }
-        rest.withLock { $0 = (0, 0) }
-        pending.withLock { $0.isRenewing = true }
+        pending.withLock { ($0.isRenewing, $0.rest) = (true, (0, 0)) }
         readSoon()
     }
 
@@ -59,11 +56,8 @@ actor MetadataService: DaemonPart {
 
     /// An import of descriptions says nothing to the daemon.
     nonisolated func tick() {
-        let isResting = rest.withLock {
-            $0.left = max($0.left - 1, 0)
-            return $0.left > 0
-        }
-        if !isResting, pending.withLock({ $0.isInterrupted }) || writesSidecars { readSoon() }
+        pending.withLock { $0.rest.left = max($0.rest.left - 1, 0) }
+        if pending.withLock({ $0.isInterrupted }) || writesSidecars { readSoon() }
     }
 
     private nonisolated var library: BytePath? { settings.withLock { $0?.library?.path } }
@@ -137,12 +131,17 @@ actor MetadataService: DaemonPart {
 
     /// Writes the sidecars that are due; what was filed meanwhile is read first. One that changes just now stays due.
     private func writeSidecars(in library: BytePath, _ work: FileWork) async throws {
+        guard writesSidecars else { return }
+        let isRetrying = pending.withLock { $0.rest.ticks > 0 && $0.rest.left == 0 }
         if pending.withLock({ $0.isRenewing }) {
-            try catalogue.file.renewSidecars(in: library, onlyLeft: true)
+            try catalogue.file.renewSidecars(in: library, .left)
             pending.withLock { $0.isRenewing = false }
+        } else if isRetrying {
+            try catalogue.file.renewSidecars(in: library, .later)
         }
-        guard writesSidecars, try !catalogue.file.sidecarsToWrite(in: library, after: 0, limit: 1).isEmpty else {
-            return rest.withLock { $0 = (0, 0) }
+        if try catalogue.file.sidecarsToWrite(in: library, after: 0, limit: 1).isEmpty {
+            if isRetrying { pending.withLock { $0.rest = (0, 0) } }
+            return
         }
         let writing = try SidecarWriting(of: library, for: catalogue.file, work: work) { [libraryGuard] in
             let root = try openDirectory(library)
@@ -156,7 +155,7 @@ actor MetadataService: DaemonPart {
             if !outcomes.isEmpty {
                 try await catalogue.perform("recording which sidecars are written") { try $0.record(outcomes) }
             }
-            for case (let sidecar, _, let reason?) in outcomes {
+            for case (let sidecar, _, let reason?, false) in outcomes {
                 // A library that cannot be written must not fill the journal.
                 lines -= 1
                 let level: Logger.Level = lines >= 0 ? .notice : .debug
@@ -165,13 +164,17 @@ actor MetadataService: DaemonPart {
             }
             try await readMetadata(in: library, work)
         }
-        guard let failure = writing.failure else { return rest.withLock { $0 = (0, 0) } }
-        let ticks = rest.withLock {
-            $0.ticks = min(max(2 * $0.ticks, 1), 64)
-            $0.left = $0.ticks
-            return $0.ticks
+        let isFirst = pending.withLock {
+            if writing.failure == nil {
+                if isRetrying { $0.rest = (0, 0) }
+            } else if isRetrying || $0.rest.ticks == 0 {
+                let ticks = min(max(2 * $0.rest.ticks, 1), 64)
+                $0.rest = (ticks, ticks)
+            }
+            return $0.rest.ticks == 1
         }
-        if ticks == 1 { log.logger.notice("some sidecars are written later: \(failure), continuing") }
-        throw failure
+        if isFirst, let failure = writing.failure {
+            log.logger.notice("some sidecars are written later: \(failure), continuing")
+        }
     }
 }

@@ -58,21 +58,23 @@ struct FilingTransaction {
                 for: first.member.source.name, date: first.date.chosen?.local.date,
                 camera: first.member.report.cameraModel
             ).parent
-        let isTaken: (BytePath) -> Bool = { name in
-            (try? library.descriptor.openDirectoryBeneath(directory).isFree(name)) == false
-        }
+        let place = library.trial?.fitting(path: directory) ?? directory
+        func isPlanned(_ name: BytePath) -> Bool { members.contains { library.isOneName($0.plan.name, name) } }
         for hashed in wanted {
             let member = hashed.member
             let name =
                 member.role.isSidecar
-                ? naming.name(sidecar: member.name, isTaken: isTaken) : naming.name(photo: member.name)
-            guard !members.contains(where: { library.isOneName($0.plan.name, library.fitting(name.name)) }) else {
+                ? naming.name(sidecar: member.name) { name in
+                    let name = library.fitting(name)
+                    return isPlanned(name)
+                        || (try? library.descriptor.openDirectoryBeneath(place).isFree(name)) == false
+                } : naming.name(photo: member.name)
+            guard !isPlanned(library.fitting(name.name)) else {
                 left.append(member)
                 continue
             }
             let plan = PlacementPlan(
-                directory: library.trial?.fitting(path: directory) ?? directory, name: library.fitting(name.name),
-                hash: hashed.hash, numberAfter: name.stem)
+                directory: place, name: library.fitting(name.name), hash: hashed.hash, numberAfter: name.stem)
             members.append(PlannedMember(hashed: hashed, plan: plan))
         }
     }

@@ -55,6 +55,13 @@ private func withoutAppleMark(_ stem: [UInt8]) -> [UInt8] {
     return Array(stem[..<4] + stem[5...])
 }
 
+/// `a.jpg` of `a.jpg-2`.
+private func withoutNumbers(_ name: [UInt8]) -> [UInt8] {
+    let digits = name.reversed().prefix(while: isDigit).count
+    let rest = name.dropLast(digits)
+    return digits > 0 && rest.last == UInt8(ascii: "-") ? withoutNumbers(Array(rest.dropLast())) : name
+}
+
 /// The parts of a sidecar's name.
 private struct SidecarStem {
     /// The photo's stem, or the rest of its name if it was cut.
@@ -69,12 +76,11 @@ private struct SidecarStem {
         let ending = Array(name.bytes.dropFirst(base.count))
         self.ending = ending
         bytes = base
-        // The photo's name with a number after it is that of a second sidecar.
-        let whole = base.dropLast(base.reversed().prefix(while: isDigit).count)
-        let isNumbered = whole.count < base.count && whole.last == UInt8(ascii: "-")
+        // The photo's name with numbers after it is that of a second sidecar.
+        let whole = withoutNumbers(base)
         switch kind {
-        case .xmp where isNumbered && isPhotoName(Array(whole.dropLast())):
-            bytes = Array(whole.dropLast())
+        case .xmp where whole.count < base.count && isPhotoName(whole):
+            bytes = whole
             photo = BytePath(bytes)
             self.ending = Array(base.dropFirst(bytes.count)) + ending
         case .xmp: if isPhotoName(base) { photo = BytePath(base) }

@@ -85,10 +85,16 @@ package struct SetNaming: Sendable {
             return SetMemberName(stem: photo.stem, ending: format + ending)
         }
         let stem = photo.stem + format
-        // A number that is taken gives way to the next one: nothing reads `a.jpg-2-2.xmp`.
-        let rest = isTaken(BytePath(stem + ending)) ? Array(ending.drop { $0 != UInt8(ascii: ".") }) : Array(ending)
-        return SetMemberName(stem: stem, ending: rest)
+        guard isTaken(BytePath(stem + ending)) else { return SetMemberName(stem: stem, ending: ending) }
+        // A number of its own, so that the set needs none: its photos keep their names.
+        let plain = ending.drop { $0 != UInt8(ascii: ".") }
+        let free = (2...Self.mostNumbers).lazy.map { Array("-\($0)".utf8) + plain }
+            .first { !isTaken(BytePath(stem + $0)) }
+        return SetMemberName(stem: stem, ending: free ?? Array(ending))
     }
+
+    /// How many sidecars of one photo get a number of their own, before that of the set.
+    private static let mostNumbers = 100
 }
 
 extension SetName {
