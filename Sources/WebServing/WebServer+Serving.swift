@@ -5,7 +5,6 @@ import NIOHTTP1
 
 extension WebServer {
     private typealias Parts = NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
-    private typealias Writer = NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
 
     /// What was received of a request.
     private enum Received {
@@ -18,7 +17,7 @@ extension WebServer {
     func serve(_ connection: Connection, _ isLocal: Bool) async {
         let channel = connection.channel
         // A client that breaks off, and a deadline, which closes the channel, end it by an error.
-        try? await connection.executeThenClose { inbound, outbound in
+        try? await connection.executeThenClose { inbound, _ in
             let peer = try await Self.peer(of: channel, isLocal)
             var parts = inbound.makeAsyncIterator()
             while true {
@@ -26,10 +25,10 @@ extension WebServer {
                 case .end: return
                 case .refusal(let refusal):
                     let response = WebResponse.text(refusal.status, refusal.message)
-                    return try await send(response, to: nil, isLast: true, outbound, channel)
+                    return try await send(response, to: nil, isLast: true, channel)
                 case .request(let request, let isLast):
                     let response = await answer(request)
-                    try await send(response, to: request.head, isLast: isLast, outbound, channel)
+                    try await send(response, to: request.head, isLast: isLast, channel)
                     if isLast { return }
                     entered(.awaitingNext, channel)
                 }
@@ -67,8 +66,10 @@ extension WebServer {
         return .end
     }
 
+    /// Returns when the socket has all of it: what is not written is dropped when the connection is closed, and a client that
+    /// reads none of it must have a deadline. So writes are waited for, which those of NIOAsyncChannel are not.
     private func send(
-        _ response: WebResponse, to head: RequestHead?, isLast: Bool, _ outbound: Writer, _ channel: any Channel
+        _ response: WebResponse, to head: RequestHead?, isLast: Bool, _ channel: any Channel
     ) async throws {
         var fields = HTTPHeaders(response.fields.map { ($0.name, $0.value) })
         if let date = httpDate(Int64(time(nil))) { fields.add(name: "Date", value: date) }
@@ -82,22 +83,29 @@ extension WebServer {
         entered(.sending, channel)
         let version: HTTPVersion = head?.version == .http10 ? .http1_0 : .http1_1
         let status = HTTPResponseStatus(statusCode: response.status.rawValue)
-        try await outbound.write(.head(HTTPResponseHead(version: version, status: status, headers: fields)))
+        channel.write(
+            HTTPServerResponsePart.head(HTTPResponseHead(version: version, status: status, headers: fields)),
+            promise: nil)
         if hasBody, head?.method != .head {
             switch response.body {
-            case .bytes(let bytes): try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
+            case .bytes(let bytes): channel.write(Self.body(bytes), promise: nil)
             case .stream(let length, let pieces):
-                // A stream that waits is told that its client has left.
-                let sending = Task { try await send(pieces, length, outbound, channel) }
+                channel.flush()
+                // A stream that waits ends when its client has left.
+                let sending = Task { try await send(pieces, length, channel) }
                 channel.closeFuture.whenComplete { _ in sending.cancel() }
                 try await sending.value
             }
         }
-        try await outbound.write(.end(nil))
+        try await channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
+    }
+
+    private static func body(_ bytes: [UInt8]) -> HTTPServerResponsePart {
+        .body(.byteBuffer(ByteBuffer(bytes: bytes)))
     }
 
     private func send(
-        _ pieces: AsyncStream<[UInt8]>, _ length: UInt64?, _ outbound: Writer, _ channel: any Channel
+        _ pieces: AsyncStream<[UInt8]>, _ length: UInt64?, _ channel: any Channel
     ) async throws {
         var left = length
         entered(.working, channel)
@@ -107,7 +115,7 @@ extension WebServer {
                 guard rest >= UInt64(piece.count) else { throw ChannelError.ioOnClosedChannel }
                 left = rest - UInt64(piece.count)
             }
-            try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: piece))))
+            try await channel.writeAndFlush(Self.body(piece)).get()
             entered(.working, channel)
         }
         // Too little of what was announced must not look like a whole answer.

@@ -260,6 +260,26 @@ struct ServerTests {
         _ = consume client
     }
 
+    @Test("The last answer of a connection arrives whole, however slowly it is read", arguments: ["1.0", "1.1"])
+    func lastAnswer(version: String) async throws {
+        let size = 1 << 20
+        let world = try World { _ in WebResponse(.ok, body: .bytes([UInt8](repeating: 120, count: size))) }
+        for _ in 0..<20 {
+            let client = try world.client()
+            try client.send("GET / HTTP/\(version)\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let raw = client.socket.raw
+            // The socket has all that it can hold, and a server that closes now takes the rest away.
+            try await aside {
+                var ended = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
+                _ = Glibc.poll(&ended, 1, -1)
+                ended.events = 0
+                _ = Glibc.poll(&ended, 1, 50)
+            }
+            #expect(try await client.text().utf8.count > size)
+        }
+        try await world.end()
+    }
+
     @Test("A stream ends when its client leaves, though it has nothing to send")
     func leaving() async throws {
         let (left, leave) = AsyncStream.makeStream(of: Void.self)
