@@ -26,9 +26,9 @@ actor MetadataService: DaemonPart {
     private nonisolated let settings = Locked<Settings?>(nil)
     private nonisolated let stopping = Locked(false)
     private nonisolated let isWaiting = Locked(false)
-    /// Whether the last reading stopped early, to be resumed on a tick; whether a configuration came into force, so that
-    /// sidecars that were left are looked at again; and after how many ticks sidecars in directories that are full,
-    /// read-only or failing are tried again, ever more, and how many of these are left; 0 while there are none.
+    /// `isInterrupted`: the last reading stopped early, and is resumed on a tick. `isRenewing`: a configuration came into force,
+    /// so sidecars that were left are looked at again. `rest`: sidecars in directories that are full, read-only or failing are
+    /// tried again after so many `ticks`, twice as many each time, of which `left` are to come; 0 while there are none.
     private nonisolated let pending = Locked((isInterrupted: false, isRenewing: false, rest: (ticks: 0, left: 0)))
     private let placeNames: PlaceNames
     private var reading: Task<Void, Never>?
