@@ -15,8 +15,8 @@ extension EndToEnd {
             try house.drop(photo, as: "a.jpg")
             try await daemon.line(holding: "filed inbox/a.jpg")
             try house.drop(photo.prefix(photo.count / 2), as: "cut.jpg")
-            try await daemon.line(holding: "quarantined inbox/cut.jpg")
-            try await daemon.line(holding: "PI-311")
+            // Any change of the mount table has the quarantine counted: the problem can come before the outcome's line.
+            try await daemon.lines(holding: ["quarantined inbox/cut.jpg", "PI-311"])
 
             let status = try await ask(house, "status")
             #expect(status.ending == .status(3), "a warning stands: \(status.lines)")
