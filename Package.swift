@@ -228,6 +228,8 @@ let package = Package(
         // Pages: HTTP as values, and connections.
         module("HTTPValues", ["FileValues"]),
         module("WebServing", ["HTTPValues", "LinuxKernel", system] + http),
+        // Uploads: from their first byte to their name.
+        module("DropStore", ["FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
         .target(name: "CPasswords", cSettings: [checked]),
         module("WebAccounts", ["CPasswords", "FileValues", "LinuxKernel", "SystemMonitor", crypto, system]),
         module(
@@ -301,6 +303,10 @@ let package = Package(
             name: "web-probe", dependencies: ["FileValues", "HTTPValues", "LinuxKernel", "WebServing"],
             path: "Tests/WebServingTests/Program", swiftSettings: swiftSettings),
         tests("WebServingTests", ["HTTPValues", "WebServing", "web-probe"], exclude: ["Program"]),
+        .executableTarget(
+            name: "drop-probe", dependencies: ["DropStore", "FileValues", "Filing", "LinuxKernel"],
+            path: "Tests/DropStoreTests/Program", swiftSettings: swiftSettings),
+        tests("DropStoreTests", ["DropStore", "Filing", "drop-probe"], exclude: ["Program"]),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(
             name: "monitor-probe", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],
@@ -356,7 +362,7 @@ let package = Package(
             "ExamplesTests",
             ["Snippets", "SystemMonitor", "small-daemon", "ticker", "watch-things", "watch-things-async"]),
         tests("PackageTests", []),
-        tests("CampaignTests", ["filing-probe", "photoinboxd"]),
+        tests("CampaignTests", ["drop-probe", "filing-probe", "photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
     ] + faces,
     cxxLanguageStandard: .cxx17

@@ -21,7 +21,7 @@ extension ImportInbox {
         for number in 1..<10_000 {
             let name = BytePath("\(kind.rawValue)-\(date)-\(number)")
             do throws(SystemCallError) {
-                try root.makeDirectory(name, mode: directoryMode & 0o777)
+                try root.makeDirectory(name, mode: attributes.directoryMode & 0o777)
             } catch {
                 if error.code == .fileExists { continue }
                 throw error

@@ -12,7 +12,7 @@ package final class ImportInbox: Sendable {
     package static let prefix = FileNames.prefix + "import-"
 
     package let root: OwnedDescriptor
-    let status: FileStatus
+    let attributes: InboxAttributes
     private let workDirectory: SharedFile
     private let workName: BytePath
     private let minFree: UInt64
@@ -21,7 +21,7 @@ package final class ImportInbox: Sendable {
     package init(_ path: BytePath, minFree: UInt64) throws(SystemCallError) {
         self.minFree = minFree
         let opened = try LinuxKernel.openDirectory(path)
-        status = try FileStatus(of: opened)
+        attributes = InboxAttributes(root: try FileStatus(of: opened))
         Self.removeLeftovers(in: opened)
         let (name, made) = try Self.makeWork(in: opened)
         workName = name
@@ -95,41 +95,13 @@ package final class ImportInbox: Sendable {
     /// Removes a copy.
     package func discard(_ name: BytePath) { try? removeUnfinished(name, in: workDirectory.descriptor) }
 
-    /// Sets owner, group and mode so that every user who may put files into the inbox, as the daemon, may remove this
-    /// one. Further mode bits of the source are dropped, since they mean nothing on a card.
-    package func setAttributes(
-        of file: borrowing OwnedDescriptor, isDirectory: Bool
-    ) throws(SystemCallError) {
-        if geteuid() == 0 {
-            try? file.setOwner(user: status.user, group: status.group)
-        } else {
-            try? file.setOwner(user: nil, group: status.group)
-        }
-        try file.setModeOrLess(isDirectory ? directoryMode : 0o600 | (status.mode & 0o066))
+    package func setAttributes(of file: borrowing OwnedDescriptor, isDirectory: Bool) throws(SystemCallError) {
+        try attributes.set(on: file, isDirectory: isDirectory)
     }
-
-    /// The inbox's own mode, but without the sticky bit, which would keep the daemon from removing other users' files,
-    /// and then without write permission for others. Directories are created with it, less the umask, since the daemon
-    /// sees them at once and reports one that it cannot read.
-    var directoryMode: UInt32 { (status.mode & 0o1000 != 0 ? status.mode & ~0o1002 : status.mode) | 0o700 }
 
     /// Opens the directory `path` below the inbox and creates missing ones.
     package func openDirectory(_ path: BytePath) throws(SystemCallError) -> OwnedDescriptor {
-        var current = try root.openDirectoryBeneath("")
-        for name in path.components {
-            do throws(SystemCallError) {
-                try current.makeDirectory(name, mode: directoryMode & 0o777)
-                let made = try current.openDirectoryBeneath(name)
-                try setAttributes(of: made, isDirectory: true)
-                try made.syncDirectory()
-                try current.syncDirectory()
-                current = made
-            } catch {
-                guard error.code == .fileExists else { throw error }
-                current = try current.openDirectoryBeneath(name)
-            }
-        }
-        return current
+        try attributes.openDirectory(path, below: root)
     }
 
     /// Moves a complete copy to its place, under another name if `name` is taken. Returns the name.

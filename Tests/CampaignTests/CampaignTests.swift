@@ -33,6 +33,9 @@ struct CampaignTests {
             "names", "--scenario", "sets")
     }
 
+    @Test("SIGKILL at system calls of uploads, and of what continues them", .enabled(if: canTrace, untraceable))
+    func killUploads() async throws { try await Campaign.run("drop.py", "--sample", "12") }
+
     @Test("SIGKILL at random moments, under load", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func randomKill() async throws { try await Campaign.run("random_kill.py", "--trials", "12", "--rest", "6") }
 

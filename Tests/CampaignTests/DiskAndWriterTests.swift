@@ -19,6 +19,14 @@ struct DiskAndWriterTests {
     func power() async throws { try await Campaign.run("power.py", "--cycles", "9") }
 
     @Test(
+        "Power failures at system calls of uploads",
+        .enabled(if: hasDisks && Campaign.compiler != nil, "skipped: needs root, Python, a C compiler and loop devices")
+    )
+    func powerOfUploads() async throws {
+        try await Campaign.run("drop.py", "--power", "--sample", "4", "--mode", "writeback")
+    }
+
+    @Test(
         "Full disks that become free again",
         .enabled(if: hasDisks, "skipped: needs root, Python, loop devices and mkfs.ext4"))
     func fullDisk() async throws { try await Campaign.run("fulldisk.py", "--rounds", "4") }

@@ -1,0 +1,427 @@
+package import FileValues
+package import Filing
+import Glibc
+package import LinuxKernel
+import SystemPackage
+
+/// Uploads into one inbox, from their first byte to their name. Any thread; calls wait for the disk.
+///
+/// No file has a name in the inbox before all its bytes are there, right and durable, and no name is replaced; see
+/// docs/decisions/0061. Locks are used in this order: placement, upload, books, ledger.
+package final class DropStore: Sendable {
+    package struct Options: Sendable {
+        /// What must stay free on the inbox's file system.
+        package var minFree: UInt64 = 1 << 30
+        /// How long an upload that nobody continues is kept, in seconds.
+        package var keep: Int64 = 7 * 86_400
+        /// How long whole files wait for others of their set, in seconds.
+        package var setPatience: Int64 = 600
+        package var clock: @Sendable () -> ClockReading = { .now }
+        /// The local date, for directories.
+        package var today: @Sendable () -> String = { LocalClock.today() }
+
+        package init() {}
+    }
+
+    /// What the ledger says, and which uploads are in memory.
+    struct Books {
+        var table: UploadTable
+        var live: [UploadID: LiveUpload] = [:]
+    }
+
+    package static let directory: BytePath = ".photo-inbox-drop"
+    /// A ledger of this size is written anew if most of it is outdated.
+    private static let ledgerSize: UInt64 = 4 << 20
+
+    let root: OwnedDescriptor
+    let hidden: OwnedDescriptor
+    let options: Options
+    let ledger: UploadLedger
+    let books: Locked<Books>
+    let placement: Placement
+    /// A clock reading, and the counted seconds at it.
+    private let origin: (reading: ClockReading, seconds: Int64)
+    /// What an administrator should know of the start.
+    package let remarks: [String]
+
+    /// Opens the store of the inbox at `path`, and finishes what a crash interrupted. Throws EWOULDBLOCK while another program
+    /// has it, and EOPNOTSUPP where the file system cannot give a name without replacing another.
+    package init(_ path: BytePath, _ options: Options = Options()) throws {
+        self.options = options
+        root = try openDirectory(path)
+        hidden = try Self.openHidden(in: root)
+        let trial = try FileSystemTrial(in: hidden, path: path)
+        guard trial.means.contains(.renameNoReplace) else {
+            throw SystemCallError("renameat2", .notSupported, path: path)
+        }
+        placement = Placement(InboxAttributes(root: try FileStatus(of: root)), trial)
+        ledger = try UploadLedger(in: hidden)
+        let content = try ledger.read()
+        var table = UploadTable()
+        var last = content.lines.map(\.time).max() ?? 0
+        let reading = options.clock()
+        for line in content.lines {
+            // What does not fit was said of an upload that had ended meanwhile, or behind damage.
+            _ = table.apply(line)
+            if case .clock(let then) = line.entry {
+                last = max(last, line.time + reading.elapsed(since: then) / 1_000_000_000)
+            }
+        }
+        origin = (reading, last)
+        let start = try StoreRecovery(of: table, in: hidden, damaged: content.damaged)
+        remarks = start.remarks
+        books = Locked(Books(table: table))
+        if content.damaged > 0 || content.isTorn { try ledger.replace(table.lines, in: hidden) }
+        try record([.clock(reading)] + start.entries)
+        if !start.entries.isEmpty { try ledger.sync() }
+        for part in start.outdated { try hidden.unlink(part) }
+        tidy()
+    }
+
+    // A child that is being started may have a descriptor of it for a moment, and would keep it locked.
+    deinit { flock(hidden.raw, LOCK_UN) }
+
+    private static func openHidden(in root: borrowing OwnedDescriptor) throws(SystemCallError) -> OwnedDescriptor {
+        do throws(SystemCallError) {
+            try root.makeDirectory(directory, mode: 0o700)
+            try root.syncDirectory()
+        } catch { guard error.code == .fileExists else { throw error } }
+        let opened = try root.openDirectoryBeneath(directory)
+        guard try FileStatus(of: opened).user == geteuid() else {
+            throw SystemCallError("openat", .notPermitted, path: directory)
+        }
+        try opened.setMode(0o700)
+        let number = opened.raw
+        try systemCall("flock", path: directory) { flock(number, LOCK_EX | LOCK_NB) }
+        return opened
+    }
+
+    // MARK: - Uploads
+
+    /// Begins an upload.
+    package func create(_ new: NewUpload, _ limits: DropLimits = DropLimits()) throws(DropError) -> UploadID {
+        if let length = new.length {
+            if length == 0 { throw .empty }
+            if length > limits.largest { throw .tooLong(limit: limits.largest) }
+        }
+        try checkRoom(for: new.length ?? 0)
+        let id = UploadID()
+        let file = try dropping { () throws(SystemCallError) in
+            SharedFile(try hidden.openBeneath(id.part, [.readWrite, .createNew], mode: 0o600))
+        }
+        do throws(DropError) {
+            try books.withLock { books throws(DropError) in
+                let use = books.table.use(of: new.owner)
+                if use.open >= limits.open { throw .tooManyOpen }
+                if let total = limits.total, use.bytes + (new.length ?? 1) > total { throw .overTotal }
+                try add(.created(id, new, began: FileTime.now.seconds), &books)
+                books.live[id] = LiveUpload(id, file, offset: 0, isNew: true)
+            }
+        } catch {
+            try? hidden.unlink(id.part)
+            throw error
+        }
+        return id
+    }
+
+    /// Continues an upload at `offset`, and ends a writer that another request has. With `digest`, the bytes that come count only
+    /// if they have it.
+    package func append(
+        to id: UploadID, at offset: UInt64, digest: ContentHash? = nil, _ limits: DropLimits = DropLimits()
+    ) throws(DropError) -> UploadWriter {
+        let upload = try live(id)
+        return try upload.state.withLock { state throws(DropError) in
+            try interrupt(upload, &state)
+            guard offset == state.synced else { throw .wrongOffset(state.synced) }
+            let known = try record(id)
+            let length = known.length
+            var limit = length ?? limits.largest
+            // Of an upload of unknown length only what came is in use.
+            if length == nil, let total = limits.total {
+                limit = min(limit, offset + (total - min(total, used(by: known.new.owner))))
+            }
+            try checkRoom(for: length.map { $0 - min($0, offset) } ?? 0)
+            if let digest { state.check = (ContentHasher(), digest, state.hasher) }
+            return UploadWriter(self, upload, number: state.writer, limit: limit)
+        }
+    }
+
+    /// What is known of an upload. A writer that has it is ended, since the offset that is reported must stay true.
+    package func status(of id: UploadID) throws(DropError) -> UploadRecord {
+        if let upload = books.withLock({ $0.live[id] }) {
+            try upload.state.withLock { state throws(DropError) in
+                if state.file != nil { try interrupt(upload, &state) }
+            }
+        }
+        guard let record = books.withLock({ $0.table[id] }) else { throw .notFound }
+        return record
+    }
+
+    /// The uploads of one owner, with those that have ended lately.
+    package func uploads(of owner: DropOwner) -> [UploadID: UploadRecord] {
+        books.withLock { $0.table.uploads.filter { $0.value.new.owner == owner } }
+    }
+
+    /// How much of an owner's total is used.
+    package func used(by owner: DropOwner) -> UInt64 { books.withLock { $0.table.use(of: owner).bytes } }
+
+    /// Announces the length of an upload that began without one.
+    package func setLength(_ length: UInt64, of id: UploadID, _ limits: DropLimits = DropLimits()) throws(DropError) {
+        let upload = try live(id)
+        try upload.state.withLock { state throws(DropError) in
+            if length > limits.largest { throw .tooLong(limit: limits.largest) }
+            guard length >= state.offset else { throw .wrongLength }
+            try books.withLock { books throws(DropError) in
+                guard let known = books.table[id] else { throw .notFound }
+                if let announced = known.length {
+                    guard announced == length else { throw .wrongLength }
+                    return
+                }
+                let use = books.table.use(of: known.new.owner)
+                if let total = limits.total, use.bytes - known.size + length > total { throw .overTotal }
+                try add(.length(id, length), &books)
+            }
+        }
+    }
+
+    /// Ends an upload without a name in the inbox.
+    package func cancel(_ id: UploadID) throws(DropError) { try end(id, .cancelled) }
+
+    /// All bytes came: gives the file its name, durably, or lets it wait for others of its set. May be repeated after a failure.
+    package func complete(_ id: UploadID) throws(DropError) -> UploadRecord {
+        if case .receiving = try record(id).phase { try seal(try live(id)) }
+        let companions = books.withLock { $0.table.companions(of: id) }
+        if let companions { try placement.place(companions, in: self) } else { try dropping(ledger.sync) }
+        let known = try record(id)
+        switch known.phase {
+        case .placed: return known
+        case .whole where companions == nil: return known
+        case .ended(let end): throw .ended(end)
+        // Its directory could not be synced: whether it has its name is seen at the next start.
+        case .receiving, .whole, .placing: throw .system(SystemCallError("fsync", .ioError, path: known.new.name.path))
+        }
+    }
+
+    /// Makes the bytes of an upload final.
+    private func seal(_ upload: LiveUpload) throws(DropError) {
+        let id = upload.id
+        try upload.state.withLock { state throws(DropError) in
+            guard let file = state.file else { return }
+            try dropping { () throws(SystemCallError) in try state.withdraw() }
+            let known = try record(id)
+            guard state.offset == known.length ?? state.offset else { throw .wrongOffset(state.offset) }
+            guard state.offset > 0 else {
+                try end(id, .empty, &state)
+                throw .empty
+            }
+            let digest: ContentHash
+            do throws(SystemCallError) {
+                if let hasher = state.hasher {
+                    digest = hasher.hash()
+                } else {
+                    digest = try hashPart(file.descriptor, state.offset)
+                }
+            } catch { throw DropError(error) }
+            if let wanted = known.new.digest, wanted != digest {
+                try end(id, .wrongDigest, &state)
+                throw .wrongDigest
+            }
+            try dropping { () throws(SystemCallError) in
+                try placement.attributes.set(on: file.descriptor, isDirectory: false)
+                // Some file systems have narrower times; the file matters more.
+                if let modified = known.new.modified { try? file.descriptor.setModified(modified) }
+            }
+            try syncPart(upload, file, &state)
+            var entries: [LedgerEntry] = known.length == nil ? [.length(id, state.offset)] : []
+            entries += [.offset(id, state.offset), .whole(id, digest)]
+            try dropping { () throws(SystemCallError) in try record(entries) }
+            state.synced = state.offset
+            state.writer += 1
+            // The daemon waits for files that are open for writing.
+            state.file = nil
+            books.withLock { $0.live[id] = nil }
+        }
+    }
+
+    // MARK: - From time to time
+
+    /// Expires what nobody continues, places what waits in vain, and keeps the ledger small. From time to time.
+    package func tidy() {
+        let now = seconds()
+        let (abandoned, waiting) = books.withLock { books in
+            // Who is sending just now has not reached a sync yet.
+            (books.table.abandoned(since: now - options.keep), books.table.waiting(since: now - options.setPatience))
+        }
+        for id in abandoned { try? end(id, .expired) }
+        for group in waiting { try? placement.place(group, in: self) }
+        placement.removeEmptyDirectories(of: self)
+        try? books.withLock { books throws(SystemCallError) in
+            try record([.clock(options.clock())], &books)
+            books.table.forget(at: now)
+            guard ledger.size > Self.ledgerSize else { return }
+            let lines = books.table.lines + [LedgerLine(now, .clock(options.clock()))]
+            guard lines.reduce(0, { $0 + $1.text.utf8.count }) < Int(ledger.size / 2) else { return }
+            try ledger.replace(lines, in: hidden)
+        }
+    }
+
+    /// Before the program ends: makes durable what came, and places what waits for others.
+    package func close() {
+        for upload in books.withLock({ Array($0.live.values) }) {
+            try? upload.state.withLock { state throws(DropError) in
+                if state.file != nil { try interrupt(upload, &state) }
+            }
+        }
+        for group in books.withLock({ $0.table.waiting(since: .max) }) { try? placement.place(group, in: self) }
+    }
+
+    /// Whether bytes are missing, or a whole file waits for others.
+    package var isWaiting: Bool { books.withLock { !$0.table.waiting(since: .max).isEmpty } }
+
+    /// Seconds, counted; see docs/decisions/0035.
+    func seconds() -> Int64 {
+        origin.seconds + options.clock().elapsed(since: origin.reading) / 1_000_000_000
+    }
+
+    // MARK: - Steps
+
+    /// Throws if fewer than `bytes` can be written without falling below what must stay free.
+    func checkRoom(for bytes: UInt64 = 0) throws(DropError) {
+        let available = try dropping { () throws(SystemCallError) in try FileSystemStatus(of: root).available }
+        if available < options.minFree || available - options.minFree < bytes { throw .noRoom }
+    }
+
+    /// The upload as one that receives bytes, whose part is open.
+    private func live(_ id: UploadID) throws(DropError) -> LiveUpload {
+        try books.withLock { books throws(DropError) in
+            if let upload = books.live[id] { return upload }
+            guard let record = books.table[id] else { throw .notFound }
+            switch record.phase {
+            case .receiving: break
+            case .whole, .placing, .placed: throw .placed
+            case .ended(let end): throw .ended(end)
+            }
+            let file = try dropping { () throws(SystemCallError) in
+                let file = SharedFile(try hidden.openBeneath(id.part, .readWrite))
+                try file.descriptor.cut(to: record.offset)
+                return file
+            }
+            let upload = LiveUpload(id, file, offset: record.offset, isNew: record.offset == 0)
+            books.live[id] = upload
+            return upload
+        }
+    }
+
+    /// Ends the writer: what counts becomes durable, the rest is cut off.
+    private func interrupt(_ upload: LiveUpload, _ state: inout LiveUpload.State) throws(DropError) {
+        guard state.file != nil else { throw .placed }
+        state.writer += 1
+        try dropping { () throws(SystemCallError) in try state.withdraw() }
+        try sync(upload, &state)
+    }
+
+    /// Makes durable what counts, and then what is said of it.
+    func sync(_ upload: LiveUpload, _ state: inout LiveUpload.State) throws(DropError) {
+        guard let file = state.file, state.offset > state.synced else { return }
+        try syncPart(upload, file, &state)
+        let entry = LedgerEntry.offset(upload.id, state.offset)
+        try dropping { () throws(SystemCallError) in
+            try record([entry])
+            try ledger.sync()
+        }
+        state.synced = state.offset
+        state.lastSync = monotonicNanoseconds()
+    }
+
+    private func syncPart(
+        _ upload: LiveUpload, _ file: SharedFile, _ state: inout LiveUpload.State
+    ) throws(DropError) {
+        do throws(SystemCallError) {
+            try file.descriptor.sync()
+            if !state.isNamed { try hidden.syncDirectory() }
+            state.isNamed = true
+        } catch {
+            // What the part has is unknown, and a second sync would not say.
+            try? end(upload.id, .failed, &state)
+            throw DropError(error)
+        }
+    }
+
+    private func end(_ id: UploadID, _ end: UploadEnd) throws(DropError) {
+        let upload = books.withLock { $0.live[id] }
+        if let upload {
+            try upload.state.withLock { state throws(DropError) in
+                // It has become whole meanwhile.
+                guard state.file != nil else { return }
+                try self.end(id, end, &state)
+            }
+        }
+        // Not while it is being placed.
+        let late: LiveUpload? = try placement.lock.withLock { _ throws(DropError) in
+            switch try record(id).phase {
+            case .receiving, .whole: return try finishEnd(id, end)
+            case .placing, .placed: throw .placed
+            case .ended: return nil
+            }
+        }
+        // A writer that began meanwhile has a part without a name.
+        late?.state.withLock { state in
+            state.writer += 1
+            state.file = nil
+        }
+    }
+
+    private func end(_ id: UploadID, _ end: UploadEnd, _ state: inout LiveUpload.State) throws(DropError) {
+        state.writer += 1
+        state.file = nil
+        _ = try finishEnd(id, end)
+    }
+
+    /// The line is durable before the part is gone: a part that is gone without it was placed.
+    private func finishEnd(_ id: UploadID, _ end: UploadEnd) throws(DropError) -> LiveUpload? {
+        try dropping { () throws(SystemCallError) in
+            try record([.ended(id, end)])
+            try ledger.sync()
+            try hidden.unlink(id.part)
+        }
+        return books.withLock { $0.live.removeValue(forKey: id) }
+    }
+
+    func record(_ id: UploadID) throws(DropError) -> UploadRecord {
+        guard let record = books.withLock({ $0.table[id] }) else { throw .notFound }
+        return record
+    }
+
+    /// Writes lines, and does what they mean.
+    func record(_ entries: [LedgerEntry]) throws(SystemCallError) {
+        try books.withLock { books throws(SystemCallError) in try record(entries, &books) }
+    }
+
+    private func record(_ entries: [LedgerEntry], _ books: inout Books) throws(SystemCallError) {
+        let now = seconds()
+        let lines = entries.map { LedgerLine(now, $0) }
+        try ledger.append(lines)
+        for line in lines { _ = books.table.apply(line) }
+    }
+
+    /// The same, for an upload.
+    private func add(_ entry: LedgerEntry, _ books: inout Books) throws(DropError) {
+        do throws(SystemCallError) { try record([entry], &books) } catch { throw DropError(error) }
+    }
+}
+
+/// The digest of the first `size` bytes of a part.
+func hashPart(_ file: borrowing OwnedDescriptor, _ size: UInt64) throws(SystemCallError) -> ContentHash {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    file.adviseSequentialReading()
+    var hasher = ContentHasher()
+    var done: UInt64 = 0
+    while done < size {
+        let count = try file.read(into: buffer, at: done)
+        if count == 0 { break }
+        hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<Int(min(UInt64(count), size - done))]))
+        done += UInt64(count)
+    }
+    return hasher.hash()
+}

@@ -1,0 +1,109 @@
+import FileValues
+import Filing
+import LinuxKernel
+
+/// An upload that receives bytes: its part, and one writer at a time. Calls wait for the disk.
+final class LiveUpload: Sendable {
+    struct State {
+        /// Nil when it is whole, or over.
+        var file: SharedFile?
+        /// The writer that may write.
+        var writer = 0
+        /// What counts: what was not checked yet does not.
+        var offset: UInt64
+        var written: UInt64
+        /// What is reported.
+        var synced: UInt64
+        /// Whether the part's name is durable.
+        var isNamed = false
+        /// Of the bytes up to `written`; nil if some were received before a restart.
+        var hasher: ContentHasher?
+        /// Of the bytes behind `offset`, with the digest that they must have, and the hasher before them.
+        var check: (hasher: ContentHasher, expected: ContentHash, before: ContentHasher?)?
+        var lastSync = monotonicNanoseconds()
+
+        /// Cuts off what does not count.
+        mutating func withdraw() throws(SystemCallError) {
+            if let check { hasher = check.before }
+            check = nil
+            if written > offset { try file?.descriptor.cut(to: offset) }
+            written = offset
+        }
+    }
+
+    let id: UploadID
+    let state: Locked<State>
+
+    /// `file` has at least `offset` bytes.
+    init(_ id: UploadID, _ file: SharedFile, offset: UInt64, isNew: Bool) {
+        self.id = id
+        var state = State(file: file, offset: offset, written: offset, synced: offset)
+        if isNew { state.hasher = ContentHasher() } else { state.isNamed = true }
+        self.state = Locked(state)
+    }
+}
+
+/// One request's bytes for an upload. One thread at a time; it waits for the disk.
+package final class UploadWriter: Sendable {
+    private let store: DropStore
+    private let upload: LiveUpload
+    private let number: Int
+    /// The most bytes of the upload.
+    private let limit: UInt64
+
+    /// After so many bytes, or so many nanoseconds, what was received is made durable.
+    private static let pace: (bytes: UInt64, time: UInt64) = (16 << 20, 1_000_000_000)
+
+    init(_ store: DropStore, _ upload: LiveUpload, number: Int, limit: UInt64) {
+        (self.store, self.upload, self.number, self.limit) = (store, upload, number, limit)
+    }
+
+    /// The next bytes. Those without a digest count when they are written.
+    package func write(_ bytes: [UInt8]) throws(DropError) {
+        try upload.state.withLock { state throws(DropError) in
+            let file = try file(state)
+            guard !bytes.isEmpty else { return }
+            guard UInt64(bytes.count) <= limit - min(limit, state.written) else { throw .tooLong(limit: limit) }
+            try dropping { () throws(SystemCallError) in try file.descriptor.write(bytes, at: state.written) }
+            bytes.withUnsafeBytes { buffer in
+                state.hasher?.update(buffer)
+                state.check?.hasher.update(buffer)
+            }
+            state.written += UInt64(bytes.count)
+            if state.check == nil { state.offset = state.written }
+            let due = state.written - state.synced >= Self.pace.bytes
+            if due, state.check != nil {
+                // Written back meanwhile, so that the sync at its end is short.
+                file.descriptor.startWriting()
+                try store.checkRoom()
+            } else if due || monotonicNanoseconds() - state.lastSync >= Self.pace.time {
+                try store.sync(upload, &state)
+                try store.checkRoom()
+            }
+        }
+    }
+
+    /// All bytes came, or with `isCut` the connection broke: makes durable what counts and returns its end. Bytes with a digest
+    /// count if all came and it is theirs.
+    package func finish(isCut: Bool = false) throws(DropError) -> UInt64 {
+        try upload.state.withLock { state throws(DropError) in
+            _ = try file(state)
+            if let check = state.check {
+                if isCut || check.hasher.hash() != check.expected {
+                    try dropping { () throws(SystemCallError) in try state.withdraw() }
+                    if !isCut { throw .wrongDigest }
+                } else {
+                    state.check = nil
+                    state.offset = state.written
+                }
+            }
+            try store.sync(upload, &state)
+            return state.synced
+        }
+    }
+
+    private func file(_ state: LiveUpload.State) throws(DropError) -> SharedFile {
+        guard state.writer == number, let file = state.file else { throw .superseded }
+        return file
+    }
+}

@@ -1,0 +1,225 @@
+package import FileValues
+package import Filing
+
+/// An upload, as the ledger has it.
+package struct UploadRecord: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
+        case receiving
+        /// All bytes are durable, without a name.
+        case whole(ContentHash)
+        /// It gets this name, or has it.
+        case placing(ContentHash, BytePath)
+        case placed(ContentHash, BytePath)
+        case ended(UploadEnd)
+    }
+
+    package let new: NewUpload
+    /// The wall clock's seconds when it began.
+    package let began: Int64
+    package internal(set) var length: UInt64?
+    /// So many bytes are durable.
+    package internal(set) var offset: UInt64 = 0
+    package internal(set) var phase = Phase.receiving
+    /// When it was last changed, in counted seconds.
+    package internal(set) var changed: Int64
+
+    /// Whether it may get a name, or more bytes.
+    package var isOpen: Bool {
+        switch phase {
+        case .receiving, .whole, .placing: true
+        case .placed, .ended: false
+        }
+    }
+
+    /// What it counts for against its owner's total.
+    var size: UInt64 { if case .ended = phase { 0 } else { length ?? offset } }
+}
+
+/// What the ledger's lines mean, in order. A value without I/O.
+struct UploadTable {
+    private(set) var uploads: [UploadID: UploadRecord] = [:]
+    /// Of placed uploads without lines.
+    private(set) var totals: [DropOwner: UInt64] = [:]
+    private var uses: [DropOwner: (bytes: UInt64, open: Int)] = [:]
+
+    /// How long an upload without a name in the inbox is remembered after its end, and one with a name, in seconds.
+    static let remembered: (ended: Int64, placed: Int64) = (7 * 86_400, 30 * 86_400)
+    /// The most placed uploads that are remembered.
+    static let mostPlaced = 10_000
+
+    subscript(id: UploadID) -> UploadRecord? { uploads[id] }
+
+    /// Applies a line; false if it does not fit what was before, as after damage.
+    mutating func apply(_ line: LedgerLine) -> Bool {
+        switch line.entry {
+        case .clock: return true
+        case .total(let owner, let bytes):
+            totals[owner, default: 0] += bytes
+            return true
+        case .created(let id, let new, let began):
+            guard uploads[id] == nil else { return false }
+            put(UploadRecord(new: new, began: began, length: new.length, changed: line.time), id)
+            return true
+        case .length(let id, let length):
+            return change(id, line) {
+                $0.length = length
+            } where: {
+                $0.phase == .receiving
+            }
+        case .offset(let id, let offset):
+            return change(id, line) {
+                $0.offset = offset
+            } where: {
+                $0.phase == .receiving
+            }
+        case .whole(let id, let digest):
+            return change(id, line) {
+                $0.phase = .whole(digest)
+            } where: {
+                $0.isOpen && $0.length == $0.offset
+            }
+        case .placing(let id, let path):
+            guard let digest = uploads[id]?.digest else { return false }
+            return change(id, line) {
+                $0.phase = .placing(digest, path)
+            } where: {
+                $0.isOpen
+            }
+        case .placed(let id):
+            guard case .placing(let digest, let path) = uploads[id]?.phase else { return false }
+            return change(id, line) {
+                $0.phase = .placed(digest, path)
+            } where: { _ in
+                true
+            }
+        case .ended(let id, let end):
+            return change(id, line) {
+                $0.phase = .ended(end)
+            } where: {
+                $0.isOpen
+            }
+        }
+    }
+
+    private mutating func change(
+        _ id: UploadID, _ line: LedgerLine, _ body: (inout UploadRecord) -> Void,
+        where isPossible: (UploadRecord) -> Bool
+    ) -> Bool {
+        guard var record = uploads[id], isPossible(record) else { return false }
+        body(&record)
+        record.changed = line.time
+        put(record, id)
+        return true
+    }
+
+    private mutating func put(_ record: UploadRecord?, _ id: UploadID) {
+        if let old = uploads[id] {
+            uses[old.new.owner, default: (0, 0)].bytes -= old.size
+            if old.isOpen { uses[old.new.owner, default: (0, 0)].open -= 1 }
+        }
+        uploads[id] = record
+        if let record {
+            uses[record.new.owner, default: (0, 0)].bytes += record.size
+            if record.isOpen { uses[record.new.owner, default: (0, 0)].open += 1 }
+        }
+    }
+
+    // MARK: - Questions
+
+    /// How much an owner has sent or begun, and how many uploads are open.
+    func use(of owner: DropOwner) -> (bytes: UInt64, open: Int) {
+        let use = uses[owner] ?? (0, 0)
+        return ((totals[owner] ?? 0) + use.bytes, use.open)
+    }
+
+    /// The whole uploads that `id` is to be placed with, itself included: nil while others of its set are still to come.
+    func companions(of id: UploadID) -> [UploadID]? {
+        guard let record = uploads[id] else { return nil }
+        guard let set = record.new.set else { return [id] }
+        let others = uploads.filter { $0.value.new.owner == record.new.owner && $0.value.new.set == set }
+        let (whole, gone) = others.reduce(into: ([UploadID](), 0)) { sum, each in
+            switch each.value.phase {
+            case .whole: sum.0.append(each.key)
+            case .placed, .placing, .ended: sum.1 += 1
+            case .receiving: break
+            }
+        }
+        return whole.count + gone >= set.count ? whole.sorted { $0.description < $1.description } : nil
+    }
+
+    /// Whole uploads that wait for others of their sets, of which none has changed since `time`; each with those that are
+    /// placed together.
+    func waiting(since time: Int64) -> [[UploadID]] {
+        let whole = uploads.filter { if case .whole = $0.value.phase { true } else { false } }
+        let groups = Dictionary(grouping: whole.keys) { id in
+            let new = uploads[id]?.new
+            return SetOfOwner(owner: new?.owner, set: new?.set, id: new?.set == nil ? id : nil)
+        }
+        return groups.filter { key, ids in
+            key.set == nil
+                || !uploads.values.contains { record in
+                    record.new.owner == key.owner && record.new.set == key.set && record.isOpen && record.changed > time
+                }
+        }.values.map { $0.sorted { $0.description < $1.description } }
+    }
+
+    private struct SetOfOwner: Hashable {
+        let owner: DropOwner?
+        let set: DropSet?
+        let id: UploadID?
+    }
+
+    /// Uploads that receive bytes, and have not since `time`.
+    func abandoned(since time: Int64) -> [UploadID] {
+        uploads.filter { $0.value.phase == .receiving && $0.value.changed < time }.map(\.key)
+    }
+
+    // MARK: - Writing it anew
+
+    /// Forgets what is over for long; what of it counts for an owner's total stays.
+    mutating func forget(at now: Int64) {
+        let placed = uploads.filter { if case .placed = $0.value.phase { true } else { false } }
+            .sorted { $0.value.changed > $1.value.changed }
+        for (index, (id, record)) in placed.enumerated()
+        where index >= Self.mostPlaced || record.changed < now - Self.remembered.placed {
+            totals[record.new.owner, default: 0] += record.size
+            put(nil, id)
+        }
+        for (id, record) in uploads where record.changed < now - Self.remembered.ended {
+            if case .ended = record.phase { put(nil, id) }
+        }
+    }
+
+    /// Lines that mean the same.
+    var lines: [LedgerLine] {
+        let total = totals.sorted { $0.key.description < $1.key.description }.map {
+            LedgerLine(0, .total($0.key, bytes: $0.value))
+        }
+        let each = uploads.sorted { ($0.value.changed, $0.key.description) < ($1.value.changed, $1.key.description) }
+        return total + each.flatMap { id, record in Self.lines(id, record) }
+    }
+
+    private static func lines(_ id: UploadID, _ record: UploadRecord) -> [LedgerLine] {
+        var entries: [LedgerEntry] = [.created(id, record.new, began: record.began)]
+        if let length = record.length, length != record.new.length { entries.append(.length(id, length)) }
+        if record.offset > 0 { entries.append(.offset(id, record.offset)) }
+        switch record.phase {
+        case .receiving: break
+        case .whole(let digest): entries.append(.whole(id, digest))
+        case .placing(let digest, let path): entries += [.whole(id, digest), .placing(id, path)]
+        case .placed(let digest, let path): entries += [.whole(id, digest), .placing(id, path), .placed(id)]
+        case .ended(let end): entries.append(.ended(id, end))
+        }
+        return entries.map { LedgerLine(record.changed, $0) }
+    }
+}
+
+extension UploadRecord {
+    /// The digest of all bytes, once they are durable.
+    var digest: ContentHash? {
+        switch phase {
+        case .whole(let digest), .placing(let digest, _), .placed(let digest, _): digest
+        case .receiving, .ended: nil
+        }
+    }
+}
