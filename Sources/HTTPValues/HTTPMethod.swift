@@ -16,6 +16,7 @@ package enum HTTPMethod: String, Hashable, Sendable, CaseIterable {
 package enum HTTPStatus: Int, Hashable, Sendable, CaseIterable {
     case ok = 200
     case created = 201
+    case accepted = 202
     case noContent = 204
     case partialContent = 206
     case notModified = 304
@@ -26,16 +27,21 @@ package enum HTTPStatus: Int, Hashable, Sendable, CaseIterable {
     case methodNotAllowed = 405
     case requestTimeout = 408
     case conflict = 409
+    case gone = 410
     case preconditionFailed = 412
     case contentTooLarge = 413
     case targetTooLong = 414
     case unsupportedMediaType = 415
     case rangeNotSatisfiable = 416
     case expectationFailed = 417
+    case unprocessableContent = 422
     case tooManyRequests = 429
     case fieldsTooLarge = 431
+    /// Of tus: the bytes are not those of their checksum.
+    case checksumMismatch = 460
     case failed = 500
     case notImplemented = 501
     case unavailable = 503
     case versionNotSupported = 505
+    case insufficientStorage = 507
 }

@@ -37,6 +37,8 @@ package struct RequestHead: Hashable, Sendable {
     package let version: Version
     package let fields: HeaderFields
     package let body: BodyFraming
+    /// Whether the client sends the body only when it is asked to; see RFC 9110 10.1.1.
+    package let expectsContinue: Bool
 
     package init(
         method: String, target: String, version: Version, fields: [(name: String, value: String)]
@@ -60,10 +62,13 @@ package struct RequestHead: Hashable, Sendable {
         guard let target = RequestTarget(target) else { throw HeadRefusal(.badRequest, "the target is not a path") }
         guard let fields = HeaderFields(fields) else { throw HeadRefusal(.badRequest, "a field is malformed") }
         try Self.checkHost(fields.values(of: "host"), version)
-        guard fields.values(of: "expect").isEmpty else {
-            throw HeadRefusal(.expectationFailed, "no expectation is supported")
+        let expectations = fields.values(of: "expect")
+        guard expectations.isEmpty || expectations.map({ $0.lowercased() }) == ["100-continue"] else {
+            throw HeadRefusal(.expectationFailed, "the only expectation that is supported is 100-continue")
         }
         body = try Self.framing(fields, version)
+        // One of HTTP/1.0 is ignored, and without a body there is nothing to ask for.
+        expectsContinue = !expectations.isEmpty && version == .http11 && body != .none
         if body != .none, method == .get || method == .head {
             throw HeadRefusal(.badRequest, "\(method.rawValue) has a body")
         }

@@ -7,15 +7,25 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         /// For the first request, or the next one.
         case awaitingFirst, awaitingNext
         case receivingBody
+        /// A piece of a body that is read as it comes, with what is left of the time for it.
+        case receivingPiece(Duration)
         /// The handler works, or a stream has nothing to send.
         case working
         /// A piece of the answer is to be read by the client.
         case sending
+
+        /// Whether something of a request is waited for.
+        var isAwaited: Bool {
+            switch self {
+            case .awaitingFirst, .awaitingNext, .receivingBody, .receivingPiece: true
+            case .working, .sending: false
+            }
+        }
     }
 
     private struct Connection: Sendable {
         var phase: Phase
-        /// When it entered the phase.
+        /// When it entered the phase; of pieces, as if the client had been waited for without a pause.
         var since: ContinuousClock.Instant
         var deadline: ContinuousClock.Instant?
     }
@@ -38,9 +48,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
     mutating func opened(_ id: ID, at now: ContinuousClock.Instant) -> (isAccepted: Bool, victim: ID?) {
         var victim: ID?
         if connections.count >= limits.connections {
-            victim =
-                connections.filter { [.awaitingNext, .awaitingFirst, .receivingBody].contains($0.value.phase) }
-                .min { $0.value.since < $1.value.since }?.key
+            victim = connections.filter(\.value.phase.isAwaited).min { $0.value.since < $1.value.since }?.key
             guard let victim else { return (false, nil) }
             connections[victim] = nil
         }
@@ -50,7 +58,9 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
 
     mutating func entered(_ phase: Phase, _ id: ID, at now: ContinuousClock.Instant) {
         guard connections[id] != nil else { return }
-        connections[id] = Connection(phase: phase, since: now, deadline: time(for: phase).map { now + $0 })
+        var since = now
+        if case .receivingPiece(let left) = phase { since = now - (limits.stall - left) }
+        connections[id] = Connection(phase: phase, since: since, deadline: time(for: phase).map { now + $0 })
     }
 
     mutating func closed(_ id: ID, at now: ContinuousClock.Instant) {
@@ -73,6 +83,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         case .awaitingFirst: limits.head
         case .awaitingNext: limits.keepAlive
         case .receivingBody: limits.body
+        case .receivingPiece(let left): left
         case .working: nil
         case .sending: limits.piece
         }
@@ -86,9 +97,12 @@ package struct WebLimits: Hashable, Sendable {
     package var head = Duration.seconds(5)
     /// From an answer to the end of the next head.
     package var keepAlive = Duration.seconds(30)
-    /// For a whole body, which has at most ``bodySize`` bytes.
+    /// For a whole body, which has at most ``bodySize`` bytes, and for what is left of one that was not read.
     package var body = Duration.seconds(10)
     package var bodySize = 64 << 10
+    /// Of a body that is read as it comes: for each so many bytes, without the time in which the handler works.
+    package var stall = Duration.seconds(30)
+    package var stallSize = 32 << 10
     /// Until the client has read enough of a piece of an answer to be given the next.
     package var piece = Duration.seconds(10)
     /// Without any connection, until the server ends; nil: never.

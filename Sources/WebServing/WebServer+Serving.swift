@@ -4,7 +4,6 @@ import NIOCore
 import NIOHTTP1
 
 extension WebServer {
-    private typealias Parts = NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
 
     /// What was received of a request.
     private enum Received {
@@ -19,16 +18,18 @@ extension WebServer {
         // A client that breaks off, and a deadline, which closes the channel, end it by an error.
         try? await connection.executeThenClose { inbound, _ in
             let peer = try await Self.peer(of: channel, isLocal)
-            var parts = inbound.makeAsyncIterator()
+            var body = WebBody(self, inbound, channel)
             while true {
-                switch try await receive(&parts, channel, peer) {
+                switch try await receive(&body, channel, peer) {
                 case .end: return
                 case .refusal(let refusal):
                     let response = WebResponse.text(refusal.status, refusal.message)
                     return try await send(response, to: nil, isLast: true, channel)
                 case .request(let request, let isLast):
-                    let response = await answer(request)
+                    let response = await answer(request, &body)
+                    let isLast = isLast || !body.hasEnded
                     try await send(response, to: request.head, isLast: isLast, channel)
+                    if !body.hasEnded { try await body.drain() }
                     if isLast { return }
                     entered(.awaitingNext, channel)
                 }
@@ -36,8 +37,8 @@ extension WebServer {
         }
     }
 
-    private func receive(_ parts: inout Parts, _ channel: any Channel, _ peer: WebPeer) async throws -> Received {
-        guard case .head(let received) = try await parts.next() else { return .end }
+    private func receive(_ stream: inout WebBody, _ channel: any Channel, _ peer: WebPeer) async throws -> Received {
+        guard case .head(let received) = try await stream.part() else { return .end }
         let head: RequestHead
         do throws(HeadRefusal) {
             head = try RequestHead(
@@ -45,11 +46,22 @@ extension WebServer {
                 version: RequestHead.Version(major: received.version.major, minor: received.version.minor),
                 fields: received.headers.map { (name: $0.name, value: $0.value) })
         } catch { return .refusal(error) }
+        // A client of HTTP/1.0 knows the end of a stream by the end of the connection; behind an Upgrade nothing is read.
+        let isUpgrade = !head.fields.values(of: "upgrade").isEmpty
+        let isLast = !received.isKeepAlive || head.version == .http10 || isUpgrade
+        if head.body != .none, isStreamed(head) {
+            stream.begin(head)
+            entered(.working, channel)
+            return .request(WebRequest(head: head, peer: peer), isLast: isLast)
+        }
+        if head.expectsContinue {
+            return .refusal(HeadRefusal(.expectationFailed, "no expectation is supported here"))
+        }
         let tooLarge = HeadRefusal(.contentTooLarge, "a body has at most \(limits.bodySize) bytes")
         if case .length(let length) = head.body, length > limits.bodySize { return .refusal(tooLarge) }
         entered(.receivingBody, channel)
         var body: [UInt8] = []
-        while let part = try await parts.next() {
+        while let part = try await stream.part() {
             switch part {
             case .head: return .end
             case .body(let buffer):
@@ -57,10 +69,7 @@ extension WebServer {
                 body += buffer.readableBytesView
             case .end:
                 entered(.working, channel)
-                let request = WebRequest(head: head, body: body, peer: peer)
-                // A client of HTTP/1.0 knows the end of a stream by the end of the connection; behind an Upgrade nothing is read.
-                let isLast = !received.isKeepAlive || head.version == .http10
-                return .request(request, isLast: isLast || !head.fields.values(of: "upgrade").isEmpty)
+                return .request(WebRequest(head: head, body: body, peer: peer), isLast: isLast)
             }
         }
         return .end

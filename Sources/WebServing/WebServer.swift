@@ -1,5 +1,5 @@
 import Glibc
-import HTTPValues
+package import HTTPValues
 import LinuxKernel
 import NIOCore
 import NIOHTTP1
@@ -12,6 +12,8 @@ import SystemPackage
 package final class WebServer: Sendable {
     /// Answers a request; asynchronous, and never on the event loop.
     package typealias Handler = @Sendable (WebRequest) async -> WebResponse
+    /// The same for requests whose bodies may be read as they come.
+    package typealias StreamHandler = @Sendable (WebRequest, inout WebBody) async -> WebResponse
 
     typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
@@ -23,12 +25,23 @@ package final class WebServer: Sendable {
     }
 
     let limits: WebLimits
-    private let handler: Handler
+    private let handler: StreamHandler
+    /// Whether the body of a request is read by its handler.
+    let isStreamed: @Sendable (RequestHead) -> Bool
     private let state: Locked<State>
 
-    package init(_ limits: WebLimits = WebLimits(), handler: @escaping Handler) {
+    package convenience init(_ limits: WebLimits = WebLimits(), handler: @escaping Handler) {
+        self.init(limits, streaming: { _ in false }, handler: { request, _ in await handler(request) })
+    }
+
+    /// With the bodies of some requests read as they come, by their handler; ``WebRequest/body`` is empty then.
+    package init(
+        _ limits: WebLimits = WebLimits(), streaming isStreamed: @escaping @Sendable (RequestHead) -> Bool,
+        handler: @escaping StreamHandler
+    ) {
         self.limits = limits
         self.handler = handler
+        self.isStreamed = isStreamed
         state = Locked(State(table: ConnectionTable(limits, at: .now)))
     }
 
@@ -93,7 +106,10 @@ package final class WebServer: Sendable {
                         HTTPResponseEncoder(), ByteToMessageHandler(decoder, maximumBufferSize: 2 * RequestHead.limit),
                         NIOHTTPResponseHeadersValidator(), ParserErrors(),
                     ])
-                    return try Connection(wrappingChannelSynchronously: channel)
+                    // Few pieces of a body that is not read yet.
+                    let configuration = Connection.Configuration(
+                        backPressureStrategy: .init(lowWatermark: 1, highWatermark: 4))
+                    return try Connection(wrappingChannelSynchronously: channel, configuration: configuration)
                 }
             }
         return (channel, listener.isLocal)
@@ -146,10 +162,10 @@ package final class WebServer: Sendable {
     }
 
     /// The answer to a request; the server does not end by itself while one is in work.
-    func answer(_ request: WebRequest) async -> WebResponse {
+    func answer(_ request: WebRequest, _ body: inout WebBody) async -> WebResponse {
         state.withLock { $0.table.inWork += 1 }
         defer { state.withLock { $0.table.inWork -= 1 } }
-        return await handler(request)
+        return await handler(request, &body)
     }
 
     /// On the event loop, as accepting is: what was decided here holds.

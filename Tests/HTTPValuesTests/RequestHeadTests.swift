@@ -101,7 +101,22 @@ struct RequestHeadTests {
         for (major, minor) in [(0, 9), (1, 2), (2, 0), (3, 0)] {
             #expect(Self.status(version: RequestHead.Version(major: major, minor: minor)) == .versionNotSupported)
         }
-        #expect(Self.status("POST", "/", [("Expect", "100-continue")]) == .expectationFailed)
+        #expect(Self.status("POST", "/", [("Expect", "200-ok")]) == .expectationFailed)
+        #expect(
+            Self.status("POST", "/", [("Expect", "100-continue"), ("Expect", "100-continue")]) == .expectationFailed)
+    }
+
+    @Test("A client that waits for 100 is one of HTTP/1.1 with a body")
+    func expectation() throws {
+        func expects(_ version: RequestHead.Version, _ length: String) throws -> Bool {
+            try RequestHead(
+                method: "PUT", target: "/", version: version,
+                fields: [("Host", "a"), ("Expect", "100-Continue"), ("Content-Length", length)]
+            ).expectsContinue
+        }
+        #expect(try expects(.http11, "1"))
+        #expect(try !expects(.http11, "0"))
+        #expect(try !expects(.http10, "1"))
     }
 
     @Test("Names of fields are tokens, and values have no control characters")

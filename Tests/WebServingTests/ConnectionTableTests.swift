@@ -59,6 +59,19 @@ struct ConnectionTableTests {
         #expect(table.count == 3)
     }
 
+    @Test("Of bodies that are read as they come, the one that has been waited for longest in all loses its place")
+    func pieces() {
+        var table = ConnectionTable<Int>(limits, at: start)
+        for number in 1...3 { _ = table.opened(number, at: start) }
+        // The first has sent nothing for 20 s; the others a byte a second, and enough.
+        table.entered(.receivingPiece(limits.stall), 1, at: start)
+        table.entered(.receivingPiece(limits.stall - .seconds(25)), 2, at: start + .seconds(20))
+        table.entered(.receivingPiece(limits.stall), 3, at: start + .seconds(20))
+        let victims = [4, 5].map { table.opened($0, at: start + .seconds(20)).victim }
+        #expect(victims == [2, 1])
+        #expect(table.overdue(at: start + .seconds(50)).contains(3))
+    }
+
     @Test("It is idle when nobody has been there for the limit")
     func idle() {
         var table = ConnectionTable<Int>(limits, at: start)

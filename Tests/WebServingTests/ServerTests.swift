@@ -27,12 +27,13 @@ struct ServerTests {
         let server: WebServer
         let running: Task<Void, any Error>
 
-        init(_ limits: WebLimits = patient, listeningAt path: String? = nil, handler: @escaping WebServer.Handler)
-            throws
-        {
+        convenience init(
+            _ limits: WebLimits = patient, listeningAt path: String? = nil, handler: @escaping WebServer.Handler
+        ) throws { try self.init(WebServer(limits, handler: handler), listeningAt: path) }
+
+        init(_ server: WebServer, listeningAt path: String? = nil) throws {
             scratch = try ScratchDirectory()
             let listener = try WebListener(taking: listen(at: BytePath(path ?? scratch.appending("http")), mode: 0o600))
-            let server = WebServer(limits, handler: handler)
             self.server = server
             running = Task { try await server.run([listener]) }
         }
