@@ -249,9 +249,9 @@ campaign-heads: ## mutants of requests, to the server of the pages and to node: 
 	swift build --product web-probe
 	Campaigns/heads.py $(MUTANTS:%=--mutants %) $(SEED:%=--seed %)
 
-campaign-drop: ## SIGKILL at every system call of uploads; as root with POWER=1 power cuts there: SAMPLE, SEED
+campaign-drop: ## SIGKILL at every system call of uploads; as root with POWER=1 power cuts there, ERRNO=EIO errors: SAMPLE, SEED
 	swift build --product drop-probe
-	Campaigns/drop.py $(POWER:1=--power) $(SAMPLE:%=--sample %) $(SEED:%=--seed %)
+	Campaigns/drop.py $(POWER:1=--power) $(ERRNO:%=--errno %) $(SAMPLE:%=--sample %) $(SEED:%=--seed %)
 
 campaign-service: release ## journald and the daemon killed under load in a booted systemd, as root: CYCLES (500), SEED
 	Campaigns/service.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)

@@ -230,6 +230,9 @@ let package = Package(
         module("WebServing", ["HTTPValues", "LinuxKernel", system] + http),
         // Uploads: from their first byte to their name.
         module("DropStore", ["FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
+        module(
+            "DropPages",
+            ["DropStore", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "SystemMonitor", "WebServing"]),
         .target(name: "CPasswords", cSettings: [checked]),
         module("WebAccounts", ["CPasswords", "FileValues", "LinuxKernel", "SystemMonitor", crypto, system]),
         module(
@@ -307,6 +310,7 @@ let package = Package(
             name: "drop-probe", dependencies: ["DropStore", "FileValues", "Filing", "LinuxKernel"],
             path: "Tests/DropStoreTests/Program", swiftSettings: swiftSettings),
         tests("DropStoreTests", ["DropStore", "Filing", "drop-probe"], exclude: ["Program"]),
+        tests("DropPagesTests", ["DropPages", "DropStore", "Filing", "HTTPValues", "WebServing"]),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(
             name: "monitor-probe", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],

@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 """SIGKILL at every state-changing system call of uploads, and of the store's recovery; with --power the file system ends at that
-moment, too, as in a power cut. What was acknowledged must be there, nothing may have a name that is not whole, and no file of
+moment, too, as in a power cut; with --errno the call fails instead. What was acknowledged must be there, nothing may have a name that is not whole, and no file of
 somebody else may be replaced.
 
-usage: Campaigns/drop.py [--sample N] [--at N] [--power] [--mode NAME]... [--seed N] [--programs DIR]
+usage: Campaigns/drop.py [--sample N] [--at N] [--power] [--mode NAME]... [--errno NAME]... [--seed N] [--programs DIR]
 
   --sample  only so many points of each kind, drawn from --seed
   --at      only this point; prints what was said
   --power   on ext4 that is shut down without flushing its journal (root, loop devices)
   --mode    ordered, journal, writeback: ext4's data= (all)
+  --errno   the call is not killed but fails once, with each of these: ENOSPC, EIO
 
 Prints a line for each violation, and exits with 1 if there was one.
 """
@@ -32,13 +33,14 @@ FOREIGN = {"ana/2026-11-26/IMG_1.JPG": b"of somebody else", "ana/2026-11-26-2/IM
 NAMELESS = {"IMG_6.JPG", "IMG_7.JPG"}
 
 
-def run(program, verb, inbox, at=0):
-    """What the probe said, and the call at which it was killed."""
+def run(program, verb, inbox, at=0, error=None):
+    """What the probe said, and the call that was struck."""
     command = [program, verb, str(inbox)]
     read, write = os.pipe()
     os.set_inheritable(write, True)
     if at:
-        command = [house.fault_tool(), "--at", str(at), "--kill", "--calls", "changes", "--under", str(inbox),
+        strike = ["--errno", error] if error else ["--kill"]
+        command = [house.fault_tool(), "--at", str(at), *strike, "--calls", "changes", "--under", str(inbox),
                    "--report", str(write), "--"] + command
     process = subprocess.run(command, pass_fds=[write], stdout=subprocess.PIPE, text=True, check=False,
                              env=house.plain_environment() | {"SWIFT_BACKTRACE": "enable=no"})
@@ -94,9 +96,10 @@ def partial(inbox, contents):
     return wrong
 
 
-def compare(told, lines, is_cut):
+def compare(told, lines, is_cut, is_failing):
     """What was acknowledged and is not found by the restart."""
-    wrong = list(told.wrong)
+    # The probe ends at an error that it does not expect.
+    wrong = [line for line in told.wrong if not (is_failing and line.startswith("failed"))]
     found = {line[1]: line[2:] for line in lines if line[0] == "found"}
     wrong += [" ".join(line) for line in lines if line[0] in ("accepted", "failed", "remark") and not is_cut]
     if not lines or lines[-1] != ["end"]:
@@ -113,7 +116,8 @@ def compare(told, lines, is_cut):
             good = phase in ("whole", "placing", "placed")
         elif phase == "ended":
             # An end that was not reported yet, or of an upload of which no byte was.
-            good = told.created[identity] in NAMELESS and end != ["lost"] or is_cut and expected == 0
+            good = (told.created[identity] in NAMELESS and end != ["lost"] or is_cut and expected == 0
+                    or is_failing and end == ["failed"])
         elif phase == "nothing":
             good = is_cut and expected == 0
         else:
@@ -153,16 +157,16 @@ def prepare(inbox):
     os.sync()
 
 
-def trial(options, at, place, contents, resumed_at=0):
-    """One kill in the uploads and, with `resumed_at`, one in the recovery."""
+def trial(options, at, place, contents, resumed_at=0, error=None):
+    """One kill, or failing call, in the uploads and, with `resumed_at`, one in the recovery."""
     with place() as (inbox, cut):
         prepare(inbox)
-        lines, fired = run(options.probe, "run", inbox, at)
+        lines, fired = run(options.probe, "run", inbox, at, error)
         told = Told(lines)
         wrong = partial(inbox, contents)
         cut()
         if resumed_at and fired:
-            more, _ = run(options.probe, "resume", inbox, resumed_at)
+            more, _ = run(options.probe, "resume", inbox, resumed_at, error)
             again = Told(more)
             for identity, offset in again.offset.items():
                 told.offset[identity] = max(told.offset[identity], offset)
@@ -172,7 +176,7 @@ def trial(options, at, place, contents, resumed_at=0):
         before = files(inbox)
         wrong += partial(inbox, contents)
         lines, _ = run(options.probe, "resume", inbox)
-        wrong += compare(told, lines, options.power) + partial(inbox, contents)
+        wrong += compare(told, lines, options.power, error) + partial(inbox, contents)
         if lines and lines[-1] == ["end"]:
             wrong += finished(inbox, told, lines, before)
             after = files(inbox)
@@ -212,6 +216,7 @@ def main():
     arguments.add_argument("--at", type=int)
     arguments.add_argument("--power", action="store_true")
     arguments.add_argument("--mode", action="append", choices=power.MODES)
+    arguments.add_argument("--errno", action="append")
     arguments.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     arguments.add_argument("--programs")
     options = arguments.parse_args()
@@ -233,7 +238,8 @@ def main():
         for line in lines:
             if line[0] == "created":
                 contents[pathlib.PurePath(line[2]).name].add(line[3])
-    for place in [disks(mode) for mode in options.mode or power.MODES] if options.power else [plain]:
+    places = [disks(mode) for mode in options.mode or power.MODES] if options.power else [plain]
+    for place, error in [(place, error) for place in places for error in options.errno or [None]]:
         # Points until one is not reached.
         points = range(1, 1_000)
         if options.at:
@@ -245,14 +251,14 @@ def main():
             points = sorted(chance.sample(range(1, total * 2), min(options.sample, total)))
         for at in points:
             for resumed_at in (0, chance.randrange(1, 60)):
-                fired, wrong = trial(options, at, place, contents, resumed_at)
+                fired, wrong = trial(options, at, place, contents, resumed_at, error)
                 count += 1
                 for line in wrong:
                     print(f"at {at}, then {resumed_at} ({fired}): {line}", flush=True)
                 failed += bool(wrong)
             if not fired and not options.sample:
                 break
-    print(f"{count} kills, {failed} with violations")
+    print(f"{count} trials, {failed} with violations")
     return 1 if failed else 0
 
 

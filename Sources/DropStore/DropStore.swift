@@ -113,7 +113,7 @@ package final class DropStore: Sendable {
             try books.withLock { books throws(DropError) in
                 let use = books.table.use(of: new.owner)
                 if use.open >= limits.open { throw .tooManyOpen }
-                if let total = limits.total, use.bytes + (new.length ?? 1) > total { throw .overTotal }
+                if let total = limits.total, total - min(total, use.bytes) < new.length ?? 1 { throw .overTotal }
                 try add(.created(id, new, began: FileTime.now.seconds), &books)
                 books.live[id] = LiveUpload(id, file, offset: 0, isNew: true)
             }
@@ -142,7 +142,7 @@ package final class DropStore: Sendable {
             }
             try checkRoom(for: length.map { $0 - min($0, offset) } ?? 0)
             if let digest { state.check = (ContentHasher(), digest, state.hasher) }
-            return UploadWriter(self, upload, number: state.writer, limit: limit)
+            return UploadWriter(self, upload, number: state.writer, length: length, limit: limit)
         }
     }
 
@@ -178,7 +178,8 @@ package final class DropStore: Sendable {
                     return
                 }
                 let use = books.table.use(of: known.new.owner)
-                if let total = limits.total, use.bytes - known.size + length > total { throw .overTotal }
+                let others = use.bytes - known.size
+                if let total = limits.total, total - min(total, others) < length { throw .overTotal }
                 try add(.length(id, length), &books)
             }
         }
@@ -227,6 +228,8 @@ package final class DropStore: Sendable {
                 throw .wrongDigest
             }
             try dropping { () throws(SystemCallError) in
+                // What a full disk took of bytes that do not count.
+                try file.descriptor.cut(to: state.offset)
                 try placement.attributes.set(on: file.descriptor, isDirectory: false)
                 // Some file systems have narrower times; the file matters more.
                 if let modified = known.new.modified { try? file.descriptor.setModified(modified) }
@@ -247,9 +250,8 @@ package final class DropStore: Sendable {
 
     /// Expires what nobody continues, places what waits in vain, and keeps the ledger small. From time to time.
     package func tidy() {
-        let now = seconds()
+        let now = seconds
         let (abandoned, waiting) = books.withLock { books in
-            // Who is sending just now has not reached a sync yet.
             (books.table.abandoned(since: now - options.keep), books.table.waiting(since: now - options.setPatience))
         }
         for id in abandoned { try? end(id, .expired) }
@@ -275,13 +277,14 @@ package final class DropStore: Sendable {
         for group in books.withLock({ $0.table.waiting(since: .max) }) { try? placement.place(group, in: self) }
     }
 
-    /// Whether bytes are missing, or a whole file waits for others.
+    /// Whether a whole file waits for others of its set.
     package var isWaiting: Bool { books.withLock { !$0.table.waiting(since: .max).isEmpty } }
 
     /// Seconds, counted; see docs/decisions/0035.
-    func seconds() -> Int64 {
-        origin.seconds + options.clock().elapsed(since: origin.reading) / 1_000_000_000
-    }
+    var seconds: Int64 { origin.seconds + options.clock().elapsed(since: origin.reading) / 1_000_000_000 }
+
+    /// In how many seconds an upload expires if nobody continues it.
+    package func secondsLeft(of record: UploadRecord) -> Int64 { max(0, record.changed + options.keep - seconds) }
 
     // MARK: - Steps
 
@@ -387,7 +390,8 @@ package final class DropStore: Sendable {
         return books.withLock { $0.live.removeValue(forKey: id) }
     }
 
-    func record(_ id: UploadID) throws(DropError) -> UploadRecord {
+    /// What is known of an upload, while bytes may come.
+    package func record(_ id: UploadID) throws(DropError) -> UploadRecord {
         guard let record = books.withLock({ $0.table[id] }) else { throw .notFound }
         return record
     }
@@ -398,7 +402,7 @@ package final class DropStore: Sendable {
     }
 
     private func record(_ entries: [LedgerEntry], _ books: inout Books) throws(SystemCallError) {
-        let now = seconds()
+        let now = seconds
         let lines = entries.map { LedgerLine(now, $0) }
         try ledger.append(lines)
         for line in lines { _ = books.table.apply(line) }

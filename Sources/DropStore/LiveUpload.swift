@@ -48,14 +48,16 @@ package final class UploadWriter: Sendable {
     private let store: DropStore
     private let upload: LiveUpload
     private let number: Int
+    /// Of the upload, where it is known.
+    private let length: UInt64?
     /// The most bytes of the upload.
     private let limit: UInt64
 
     /// After so many bytes, or so many nanoseconds, what was received is made durable.
     private static let pace: (bytes: UInt64, time: UInt64) = (16 << 20, 1_000_000_000)
 
-    init(_ store: DropStore, _ upload: LiveUpload, number: Int, limit: UInt64) {
-        (self.store, self.upload, self.number, self.limit) = (store, upload, number, limit)
+    init(_ store: DropStore, _ upload: LiveUpload, number: Int, length: UInt64?, limit: UInt64) {
+        (self.store, self.upload, self.number, self.length, self.limit) = (store, upload, number, length, limit)
     }
 
     /// The next bytes. Those without a digest count when they are written.
@@ -87,18 +89,32 @@ package final class UploadWriter: Sendable {
     /// count if all came and it is theirs.
     package func finish(isCut: Bool = false) throws(DropError) -> UInt64 {
         try upload.state.withLock { state throws(DropError) in
-            _ = try file(state)
-            if let check = state.check {
-                if isCut || check.hasher.hash() != check.expected {
-                    try dropping { () throws(SystemCallError) in try state.withdraw() }
-                    if !isCut { throw .wrongDigest }
-                } else {
-                    state.check = nil
-                    state.offset = state.written
-                }
-            }
+            try accept(&state, isCut: isCut)
             try store.sync(upload, &state)
             return state.synced
+        }
+    }
+
+    /// The same for bytes that may be the last, as `isLast` or the upload's length says: returns whether they are. Those are left to
+    /// ``DropStore/complete(_:)``, which makes them durable with their name.
+    package func finish(isLast: Bool?) throws(DropError) -> Bool {
+        try upload.state.withLock { state throws(DropError) in
+            try accept(&state, isCut: false)
+            let isAll = isLast ?? (state.offset == length)
+            if !isAll { try store.sync(upload, &state) }
+            return isAll
+        }
+    }
+
+    private func accept(_ state: inout LiveUpload.State, isCut: Bool) throws(DropError) {
+        _ = try file(state)
+        guard let check = state.check else { return }
+        if isCut || check.hasher.hash() != check.expected {
+            try dropping { () throws(SystemCallError) in try state.withdraw() }
+            if !isCut { throw .wrongDigest }
+        } else {
+            state.check = nil
+            state.offset = state.written
         }
     }
 

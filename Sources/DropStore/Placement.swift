@@ -57,14 +57,16 @@ final class Placement: Sendable {
 
     private func place(_ jobs: [Job], _ held: inout Held, _ store: DropStore) {
         var plans: [Plan] = []
+        var taken: Set<BytePath> = []
+        var found: Set<UploadID> = []
+        for job in jobs {
+            // Two members of a set that end at the same time both ask for it.
+            let ids = job.ids.filter { isWhole($0, store) && found.insert($0).inserted }
+            do throws(SystemCallError) {
+                plans += try plan(ids, &taken, store).map { Plan(id: $0, job: job, path: $1) }
+            } catch { job.result.withLock { $0 = .failure(DropError(error)) } }
+        }
         do throws(SystemCallError) {
-            var taken: Set<BytePath> = []
-            var found: Set<UploadID> = []
-            for job in jobs {
-                // Two members of a set that end at the same time both ask for it.
-                let ids = job.ids.filter { isWhole($0, store) && found.insert($0).inserted }
-                for (id, path) in try plan(ids, &taken, store) { plans.append(Plan(id: id, job: job, path: path)) }
-            }
             if !plans.isEmpty {
                 try store.record(plans.map { .placing($0.id, $0.path) })
                 try store.ledger.sync()

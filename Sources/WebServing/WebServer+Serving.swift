@@ -54,7 +54,7 @@ extension WebServer {
             entered(.working, channel)
             return .request(WebRequest(head: head, peer: peer), isLast: isLast)
         }
-        if head.expectsContinue {
+        if !head.fields.values(of: "expect").isEmpty {
             return .refusal(HeadRefusal(.expectationFailed, "no expectation is supported here"))
         }
         let tooLarge = HeadRefusal(.contentTooLarge, "a body has at most \(limits.bodySize) bytes")

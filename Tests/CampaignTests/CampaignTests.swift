@@ -36,6 +36,11 @@ struct CampaignTests {
     @Test("SIGKILL at system calls of uploads, and of what continues them", .enabled(if: canTrace, untraceable))
     func killUploads() async throws { try await Campaign.run("drop.py", "--sample", "12") }
 
+    @Test("System calls of uploads that fail once", .enabled(if: canTrace, untraceable))
+    func failingUploads() async throws {
+        try await Campaign.run("drop.py", "--sample", "6", "--errno", "ENOSPC", "--errno", "EIO")
+    }
+
     @Test("SIGKILL at random moments, under load", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func randomKill() async throws { try await Campaign.run("random_kill.py", "--trials", "12", "--rest", "6") }
 

@@ -128,7 +128,7 @@ struct RestartTests {
         store = nil
         world.clock.withLock { ($0.boot, $0.boottime, $0.wall) = ("two", 0, $0.wall + 400 * 86_400 * 1_000_000_000) }
         store = try world.open()
-        #expect(store?.seconds() == 86_400)
+        #expect(store?.seconds == 86_400)
         world.pass(seconds: week - 86_400)
         store?.tidy()
         #expect(try store?.status(of: id).phase == .receiving)

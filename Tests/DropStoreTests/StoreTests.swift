@@ -60,7 +60,7 @@ final class DropWorld: Sendable {
                 let inner = path.appending(entry.name)
                 if entry.kind == .directory {
                     if inner != DropStore.directory || hidden { pending.append(inner) }
-                } else {
+                } else if entry.kind == .regular {
                     let file = try root.openBeneath(inner, .read)
                     let bytes = try file.read(Int(try FileStatus(of: file).identity.size))
                     found[inner.escaped] = String(decoding: bytes, as: UTF8.self)
@@ -203,6 +203,62 @@ struct StoreTests {
                 "ana/2026-11-26/IMG_1.JPG": "theirs", "ana/2026-11-26-2": "a file",
                 "ana/2026-11-26-3/IMG_1.JPG": "one", "ana/2026-11-26-4/IMG_1.JPG": "two",
             ])
+    }
+
+    @Test("What stands behind the offset, as after a write that filled the disk, is not part of the file")
+    func rest() throws {
+        let world = try world.get()
+        let store = try world.open()
+        let id = try store.create("a.jpg", nil)
+        _ = try store.send("abc", to: id)
+        let directory = try openDirectory(BytePath(world.scratch.appending(".photo-inbox-drop")))
+        try directory.openBeneath(id.part, .readWrite).write(Array("XYZ".utf8), at: 3)
+        _ = try store.complete(id)
+        #expect(try world.files() == ["ana/2026-11-26/a.jpg": "abc"])
+    }
+
+    @Test("The last bytes are known by the length, or by who sends them")
+    func last() throws {
+        let store = try world.get().open()
+        let known = try store.create("a.jpg", 4)
+        for (offset, isAll) in [(0, false), (2, true)] {
+            let writer = try store.append(to: known, at: UInt64(offset))
+            try writer.write(Array("ab".utf8))
+            #expect(try writer.finish(isLast: nil) == isAll)
+        }
+        #expect(try store.complete(known).phase == .placed(digest("abab"), "ana/2026-11-26/a.jpg"))
+        let unknown = try store.create("b.jpg", nil)
+        for (offset, isLast) in [(0, false), (2, true)] {
+            let writer = try store.append(to: unknown, at: UInt64(offset))
+            try writer.write(Array("cd".utf8))
+            #expect(try writer.finish(isLast: isLast) == isLast)
+        }
+        #expect(try store.complete(unknown).phase == .placed(digest("cdcd"), "ana/2026-11-26/b.jpg"))
+    }
+
+    @Test("Many that end at once get their names, and one that cannot holds up no other")
+    func many() async throws {
+        let world = try world.get()
+        let outside = try ScratchDirectory()
+        #expect(symlink(outside.path, world.scratch.appending("bob")) == 0)
+        let store = try world.open()
+        await withTaskGroup(of: Void.self) { tasks in
+            for number in 0..<40 {
+                tasks.addTask {
+                    let owner: DropOwner = number.isMultiple(of: 8) ? .person("bob") : DropWorld.ana
+                    let name = number.isMultiple(of: 3) ? "same.jpg" : "\(number).jpg"
+                    try? await aside {
+                        let id = try store.create(name, 1, of: owner)
+                        _ = try store.send("x", to: id)
+                        _ = try store.complete(id)
+                    }
+                }
+            }
+        }
+        let files = try world.files()
+        #expect(files.count == 35 && Set(files.values) == ["x"], "\(files)")
+        #expect(files.keys.count { $0.hasSuffix("/same.jpg") } == (0..<40).count { $0 % 3 == 0 && $0 % 8 != 0 })
+        #expect(try openDirectory(outside.bytePath).entries().isEmpty)
     }
 
     @Test("A link in the inbox is not followed")

@@ -13,7 +13,7 @@ struct ArrowTests {
     /// The modules of each feature.
     static let features: [Set<String>] = [
         ["CSV", "Describing"], ["Cards", "Importing"], ["DecoderService", "Decoding", "Renditions", "Thumbnails"],
-        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"], ["DropStore"],
+        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"], ["DropPages", "DropStore"],
         ["WebAccounts", "WebPages"],
     ]
     static let daemon: Set<String> = ["DaemonHost", "DaemonProgram", "photoinboxd"]

@@ -62,14 +62,19 @@ struct Session {
     }
 
     /// Sends a part of the content, in pieces.
-    func send(_ id: UploadID, _ name: String, _ range: Range<Int>, isChecked: Bool) throws {
+    func send(_ id: UploadID, _ name: String, _ range: Range<Int>, isChecked: Bool, isLast: Bool = false) throws {
         let bytes = Array(content(name)[range])
         let writer = try store.append(
             to: id, at: UInt64(range.lowerBound), digest: isChecked ? digest(bytes) : nil)
         for start in stride(from: 0, to: bytes.count, by: 9_000) {
             try writer.write(Array(bytes[start..<min(start + 9_000, bytes.count)]))
         }
-        say("offset \(id) \(try writer.finish())")
+        if isLast {
+            // They are made durable with their name.
+            if try !writer.finish(isLast: true) { say("accepted \(id)") }
+        } else {
+            say("offset \(id) \(try writer.finish())")
+        }
     }
 
     func complete(_ id: UploadID) throws {
@@ -85,7 +90,9 @@ struct Session {
         let id = try create(name, hasLength: hasLength, set: set)
         let count = content(name).count
         for step in 0..<steps {
-            try send(id, name, count * step / steps..<count * (step + 1) / steps, isChecked: isChecked)
+            try send(
+                id, name, count * step / steps..<count * (step + 1) / steps, isChecked: isChecked,
+                isLast: isChecked && step == steps - 1)
         }
         try complete(id)
     }

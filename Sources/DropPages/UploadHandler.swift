@@ -1,0 +1,197 @@
+package import DropStore
+import FileValues
+import Filing
+package import HTTPValues
+import LinuxKernel
+import SystemMonitor
+package import WebServing
+
+/// Answers requests for uploads, in all dialects.
+package struct UploadHandler: Sendable {
+    /// Who sends, and what of; nil for nobody who may. Only new uploads are asked for: whoever knows the number of one may continue
+    /// it, though a session has ended meanwhile.
+    package typealias Senders = @Sendable (RequestHead, WebPeer) async -> (owner: DropOwner, limits: DropLimits)?
+
+    private let store: DropStore
+    private let senders: Senders
+    /// For appending, where the sender is not known.
+    private let limits: DropLimits
+    /// Writes a line for the administrator.
+    private let log: @Sendable (String) -> Void
+
+    package init(
+        _ store: DropStore, limits: DropLimits = DropLimits(), senders: @escaping Senders,
+        log: @escaping @Sendable (String) -> Void
+    ) {
+        (self.store, self.limits, self.senders, self.log) = (store, limits, senders, log)
+    }
+
+    /// The answer to a request; `segments` are those behind the place of uploads, whose path is `base`.
+    package func answer(
+        to request: WebRequest, _ segments: ArraySlice<String>, base: String, _ body: inout WebBody
+    ) async -> WebResponse {
+        let head: UploadHead
+        do throws(UploadMistake) { head = try UploadHead(request.head, segments) } catch {
+            // Even a mistake is told in the words of its dialect.
+            let dialect: UploadDialect = request.head.fields["tus-resumable"] == nil ? .post : .tus
+            return response(.mistake(error), dialect, base)
+        }
+        let result = await result(of: head, request, base, &body)
+        if case .failed(.system(let error), _) = result { log("uploads: \(error)") }
+        return response(result, head.dialect, base)
+    }
+
+    private func result(
+        of head: UploadHead, _ request: WebRequest, _ base: String, _ body: inout WebBody
+    ) async -> UploadResult {
+        var id: UploadID?
+        let desk = UploadDesk(store)
+        do throws(DropError) {
+            switch head.request {
+            case .options: return .abilities(largest: limits.largest)
+            case .ask(let asked):
+                id = asked
+                return .state(asked, try await desk.status(of: asked))
+            case .end(let ended):
+                id = ended
+                try await desk.cancel(ended)
+                return .ended
+            case .append(let continued, let bytes):
+                id = continued
+                if let length = bytes.length { try await desk.setLength(length, of: continued, limits) }
+                let record = try await receive(bytes, for: continued, limits, desk, request, &body)
+                return .upload(continued, record, wasCreated: false)
+            case .create(let creation):
+                guard let (owner, limits) = await senders(request.head, request.peer) else { return .unknownSender }
+                let name: DropName
+                do throws(DropName.Refusal) { name = try DropName(creation.path, of: owner) } catch {
+                    return .refusedName(error)
+                }
+                var new = NewUpload(owner, name, length: creation.length)
+                (new.modified, new.digest, new.set) = (creation.modified, creation.digest, creation.set)
+                let created = try await desk.create(new, limits)
+                id = created
+                guard let bytes = creation.bytes else {
+                    return .upload(created, try await desk.record(of: created), wasCreated: true)
+                }
+                if head.dialect == .draft {
+                    // Where it is continued, should this request break off.
+                    let fields = [
+                        ("Location", "\(base)\(created)"), ("Upload-Draft-Interop-Version", UploadHead.interop),
+                    ]
+                    try? await body.inform(fields.map { (name: $0.0, value: $0.1) })
+                }
+                let record = try await receive(bytes, for: created, limits, desk, request, &body)
+                return .upload(created, record, wasCreated: true)
+            }
+        } catch {
+            return .failed(error, id)
+        }
+    }
+
+    /// Adds the body to an upload, and completes it with its last byte.
+    private func receive(
+        _ bytes: UploadRequest.Bytes, for id: UploadID, _ limits: DropLimits, _ desk: UploadDesk, _ request: WebRequest,
+        _ body: inout WebBody
+    ) async throws(DropError) -> UploadRecord {
+        do throws(DropError) {
+            try await desk.begin(id, bytes, limits)
+            // A server that was given no stream has a body that is empty.
+            if !request.body.isEmpty { try await desk.write(request.body) }
+            do {
+                while let piece = try await body.next() { try await desk.write(piece) }
+            } catch let error as DropError {
+                throw error
+            } catch {
+                // The client has left. What it sent counts; nobody reads the answer.
+                return try await desk.keep()
+            }
+            return try await desk.finish(isLast: bytes.isLast)
+        } catch {
+            // Nobody can continue a file that is sent in one request.
+            if !bytes.isResumable { try? await desk.cancel(id) }
+            throw error
+        }
+    }
+
+    private func response(_ result: UploadResult, _ dialect: UploadDialect, _ base: String) -> WebResponse {
+        let answer = UploadAnswer(result, dialect, base: base, expiry: expiry(of: result))
+        var fields = answer.fields.map { (name: $0.name, value: $0.value) }
+        fields.append(("X-Content-Type-Options", "nosniff"))
+        guard let message = answer.message, answer.status != .noContent else {
+            return WebResponse(answer.status, fields)
+        }
+        if let problem = answer.problem, dialect == .draft {
+            // The type is ours, and the message has no quotation marks.
+            fields.append(("Content-Type", "application/problem+json"))
+            let text = "{\"type\": \"\(problem)\", \"title\": \"\(message)\"}\n"
+            return WebResponse(answer.status, fields, body: .bytes(Array(text.utf8)))
+        }
+        fields.append(("Content-Type", MediaType.text.rawValue))
+        return WebResponse(answer.status, fields, body: .bytes(Array("\(message)\n".utf8)))
+    }
+}
+
+extension UploadHandler {
+    /// The date at which an upload that is unfinished ends.
+    private func expiry(of result: UploadResult) -> String? {
+        switch result {
+        case .upload(_, let record, _), .state(_, let record):
+            record.phase == .receiving ? httpDate(FileTime.now.seconds + store.secondsLeft(of: record)) : nil
+        default: nil
+        }
+    }
+}
+
+/// The disk work of one request, on a queue of its own, since any of it may wait.
+private actor UploadDesk {
+    private let queue = MonitorQueue(label: "photo-inbox.drop.upload")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
+
+    private let store: DropStore
+    private var upload: (id: UploadID, writer: UploadWriter, isResumable: Bool)?
+
+    init(_ store: DropStore) { self.store = store }
+
+    func create(_ new: NewUpload, _ limits: DropLimits) throws(DropError) -> UploadID { try store.create(new, limits) }
+
+    func cancel(_ id: UploadID) throws(DropError) { try store.cancel(id) }
+
+    func setLength(_ length: UInt64, of id: UploadID, _ limits: DropLimits) throws(DropError) {
+        try store.setLength(length, of: id, limits)
+    }
+
+    func status(of id: UploadID) throws(DropError) -> UploadRecord {
+        let record = try store.status(of: id)
+        // All bytes are here, and the answer that said so, or the end before it, was lost.
+        if record.phase == .receiving, record.offset > 0, record.offset == record.length {
+            return try store.complete(id)
+        }
+        return record
+    }
+
+    func record(of id: UploadID) throws(DropError) -> UploadRecord { try store.record(id) }
+
+    func begin(_ id: UploadID, _ bytes: UploadRequest.Bytes, _ limits: DropLimits) throws(DropError) {
+        upload = (id, try store.append(to: id, at: bytes.offset, digest: bytes.digest, limits), bytes.isResumable)
+    }
+
+    func write(_ bytes: [UInt8]) throws(DropError) { try upload?.writer.write(bytes) }
+
+    /// The connection broke: keeps what counts.
+    func keep() throws(DropError) -> UploadRecord {
+        guard let upload else { throw .notFound }
+        if upload.isResumable {
+            _ = try upload.writer.finish(isCut: true)
+        } else {
+            try store.cancel(upload.id)
+        }
+        return try store.status(of: upload.id)
+    }
+
+    /// All of a body came. Without `isLast`, the length says whether they are all.
+    func finish(isLast: Bool?) throws(DropError) -> UploadRecord {
+        guard let upload else { throw .notFound }
+        return try upload.writer.finish(isLast: isLast) ? store.complete(upload.id) : store.record(upload.id)
+    }
+}
