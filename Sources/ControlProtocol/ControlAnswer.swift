@@ -39,6 +39,10 @@ package struct ControlAnswer: Hashable, Sendable {
     package var text: String?
     /// The state's JSON, for a request of it.
     package var state: [UInt8]?
+    /// For each content that was asked about, whether the library has it.
+    package var known: [Bool]?
+    /// What has become of files, for a request of it.
+    package var arrivals: FileReports?
 
     package init(status: Int32 = 0, _ message: String, action: String? = nil, items: [Item] = []) {
         (self.status, self.message, self.action, self.items) = (status, message, action, items)
@@ -74,6 +78,8 @@ private struct Fields: JSONMessage {
     var action: String?
     var items: [Item]?
     var text: String?
+    var known: [Bool]?
+    var arrivals: FileReports?
 
     var isKnown: Bool { version == ControlRequest.version }
 }
@@ -82,7 +88,8 @@ extension ControlAnswer {
     package func json() -> [UInt8] {
         let bytes = Fields(
             version: ControlRequest.version, id: id, status: status, message: message, action: action,
-            items: items.isEmpty ? nil : items.map { Fields.Item($0) }, text: text
+            items: items.isEmpty ? nil : items.map { Fields.Item($0) }, text: text,
+            known: known, arrivals: arrivals
         ).json
         guard let state else { return bytes }
         // The state is JSON already, and large.
@@ -96,7 +103,7 @@ extension ControlAnswer {
         self.init(status: fields.status, fields.message, action: fields.action)
         id = fields.id
         items = (fields.items ?? []).map { Item($0) }
-        text = fields.text
+        (text, known, arrivals) = (fields.text, fields.known, fields.arrivals)
     }
 }
 

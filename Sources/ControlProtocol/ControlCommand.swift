@@ -35,7 +35,14 @@ package enum ControlCommand: Hashable, Sendable {
     /// Removes a filed photo from the library, with all of its set unless `alone`.
     case undo(operation: Int64, alone: Bool = false)
 
+    /// Whether the library has photos of these contents, by their SHA-256: at most ``knownLimit``.
+    case known([[UInt8]])
+    /// What has become of files of an inbox: of these, at most ``outcomesLimit``, and of those with outcomes after `after`.
+    case outcomes(inbox: String, of: [BytePath], after: Int64? = nil)
+
     package static let verifyLimit = 1_000
+    package static let knownLimit = 500
+    package static let outcomesLimit = 200
 
     /// Its word in a request.
     package var verb: String {
@@ -52,6 +59,8 @@ package enum ControlCommand: Hashable, Sendable {
         case .release: "release"
         case .discard: "discard"
         case .undo: "undo"
+        case .known: "known"
+        case .outcomes: "outcomes"
         }
     }
 
@@ -59,7 +68,15 @@ package enum ControlCommand: Hashable, Sendable {
     package var onlyReads: Bool {
         switch self {
         case .hello, .state, .metrics: true
-        case .reload, .pause, .resume, .rescan, .retry, .verify, .release, .discard, .undo: false
+        case .reload, .pause, .resume, .rescan, .retry, .verify, .release, .discard, .undo, .known, .outcomes: false
+        }
+    }
+
+    /// Whether it is for the program that receives uploads: others learn nothing of what the library has.
+    package var isForDrop: Bool {
+        switch self {
+        case .known, .outcomes: true
+        default: false
         }
     }
 
@@ -67,14 +84,14 @@ package enum ControlCommand: Hashable, Sendable {
     package var isForPages: Bool {
         switch self {
         case .pause, .resume, .rescan, .retry, .release, .discard, .undo: true
-        case .hello, .state, .metrics, .reload, .verify: false
+        case .hello, .state, .metrics, .reload, .verify, .known, .outcomes: false
         }
     }
 
     /// Whether a daemon must run for it; the rest `photoinboxd --answer` carries out while none does.
     package var needsRunningDaemon: Bool {
         switch self {
-        case .hello, .state, .metrics, .reload, .rescan, .retry: true
+        case .hello, .state, .metrics, .reload, .rescan, .retry, .known, .outcomes: true
         case .pause, .resume, .verify, .release, .discard, .undo: false
         }
     }

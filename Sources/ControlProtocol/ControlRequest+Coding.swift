@@ -19,9 +19,12 @@ private struct Fields: JSONMessage {
     var alone: Bool?
     var dryRun: Bool?
     var `for`: String?
+    var sha256: [String]?
+    var files: [ControlPath]?
+    var after: Int64?
 
     enum CodingKeys: String, CodingKey {
-        case version, id, `do`, inbox, file, all, photos, complete, operation, alone, `for`
+        case version, id, `do`, inbox, file, all, photos, complete, operation, alone, `for`, sha256, files, after
         case fileBase64 = "file_base64"
         case asIs = "as_is"
         case dryRun = "dry_run"
@@ -66,6 +69,10 @@ extension ControlRequest {
         case .undo(let operation, let alone):
             fields.operation = operation
             if alone { fields.alone = true }
+        case .known(let hashes): fields.sha256 = hashes.map { hexadecimal($0) }
+        case .outcomes(let inbox, let files, let after):
+            (fields.inbox, fields.after) = (inbox, after)
+            fields.files = files.map { ControlPath($0) }
         }
         return fields.json
     }
@@ -101,6 +108,14 @@ extension Fields {
         case "release": return .release(operation: try need(operation, "operation", id), asIs: asIs ?? false)
         case "discard": return .discard(operation: try need(operation, "operation", id))
         case "undo": return .undo(operation: try need(operation, "operation", id), alone: alone ?? false)
+        case "known": return .known(try hashes(id))
+        case "outcomes":
+            let files = try (files ?? []).map { file throws(RequestMistake) in try file.path(id) }
+            guard files.count <= ControlCommand.outcomesLimit else {
+                throw RequestMistake(
+                    message: "\"files\" has more than \(ControlCommand.outcomesLimit) elements", id: id)
+            }
+            return .outcomes(inbox: try need(inbox, "inbox", id), of: files, after: after)
         case nil: throw RequestMistake(message: "\"do\" is missing", id: id)
         case let verb?:
             throw RequestMistake(message: "there is no command \"\(escapeForDisplay(verb.utf8.prefix(64)))\"", id: id)
@@ -110,6 +125,18 @@ extension Fields {
     private func need<Value>(_ value: Value?, _ name: String, _ id: Int64) throws(RequestMistake) -> Value {
         guard let value else { throw RequestMistake(message: "\"\(name)\" is missing", id: id) }
         return value
+    }
+
+    private func hashes(_ id: Int64) throws(RequestMistake) -> [[UInt8]] {
+        let texts = try need(sha256, "sha256", id)
+        guard texts.count <= ControlCommand.knownLimit else {
+            throw RequestMistake(message: "\"sha256\" has more than \(ControlCommand.knownLimit) elements", id: id)
+        }
+        let hashes = texts.compactMap { bytes(ofHexadecimal: $0.utf8) }
+        guard hashes.count == texts.count, hashes.allSatisfy({ $0.count == 32 }) else {
+            throw RequestMistake(message: "\"sha256\" has something else than 64 hexadecimal digits", id: id)
+        }
+        return hashes
     }
 
     private func subject(_ id: Int64) throws(RequestMistake) -> ControlSubject {
@@ -134,6 +161,26 @@ extension Fields {
             inbox = name
             (file, fileBase64) = PathText.fields(path)
         }
+    }
+}
+
+/// A path in a list.
+private struct ControlPath: Codable {
+    var file: String?
+    var fileBase64: String?
+
+    enum CodingKeys: String, CodingKey {
+        case file
+        case fileBase64 = "file_base64"
+    }
+
+    init(_ path: BytePath) { (file, fileBase64) = PathText.fields(path) }
+
+    func path(_ id: Int64) throws(RequestMistake) -> BytePath {
+        guard let path = try PathText.path(file, fileBase64, id), path.isSafeBeneath else {
+            throw RequestMistake(message: "\"files\" has something else than paths within an inbox", id: id)
+        }
+        return path
     }
 }
 

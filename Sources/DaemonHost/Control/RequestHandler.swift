@@ -29,7 +29,13 @@ final class RequestHandler: Sendable {
     /// The group whose members may operate, as of the running configuration.
     private let operators = Locked(chosenGroup())
     /// Users who are in that group to write into inboxes, or to read for people, and are no operators.
-    private let members = (downloads: userNumber("_photoinbox-fetch"), pages: userNumber("_photoinbox-web"))
+    private let members = (
+        downloads: userNumber("_photoinbox-fetch"), pages: userNumber("_photoinbox-web"),
+        drop: userNumber("_photoinbox-drop")
+    )
+    private let reports: ArrivalReports
+    /// The inbox into which uploads go, of the running configuration.
+    private let dropInbox = Locked<String?>(nil)
     /// Who reloads.
     private let reloader = Locked<Reloader?>(nil)
     /// The state as JSON; nil where it is too large for an answer.
@@ -51,6 +57,7 @@ final class RequestHandler: Sendable {
         self.refresh = refresh
         self.recheck = recheck
         stateReading = SharedReading { Self.json(of: state) }
+        reports = ArrivalReports(state: state, catalogue: catalogue)
         metricsReading = SharedReading { state.metrics(.openMetrics) }
     }
 
@@ -74,10 +81,12 @@ final class RequestHandler: Sendable {
     /// Carries out a request.
     func carryOut(_ request: ControlRequest, for peer: PeerCredentials) async -> ControlAnswer {
         let asker = Asker(user: peer.user, person: request.person)
-        guard request.command.onlyReads || mayOperate(peer, request) else {
+        guard mayRequest(peer, request) else {
             return ControlAnswer(
                 RequestRefusal(
-                    .permission, "\(asker.words) may only look",
+                    .permission,
+                    request.command.isForDrop || isDrop(peer)
+                        ? "\(asker.words) may not request \(request.command.verb)" : "\(asker.words) may only look",
                     action: "Use sudo, or join the group of operators: see operators in photoinbox.toml(5)."))
         }
         let isDryRun = request.isDryRun
@@ -95,7 +104,24 @@ final class RequestHandler: Sendable {
             return await move(operation, .release(asIs: asIs), asker, isDryRun)
         case .discard(let operation): return await move(operation, .discard, asker, isDryRun)
         case .undo(let operation, let alone): return await move(operation, .undo(alone: alone), asker, isDryRun)
+        case .known(let hashes):
+            return await report {
+                var answer = ControlAnswer("what is known")
+                answer.known = try await self.reports.known(hashes)
+                return answer
+            }
+        case .outcomes(let inbox, let files, let after):
+            return await report {
+                try self.require(inbox)
+                var answer = ControlAnswer("what has become of files")
+                answer.arrivals = try await self.reports.outcomes(of: files, in: inbox, after: after)
+                return answer
+            }
         }
+    }
+
+    private func report(_ body: () async throws -> ControlAnswer) async -> ControlAnswer {
+        do { return try await body() } catch { return Self.answer(to: error) }
     }
 
     /// Who is recorded as having asked.
@@ -107,8 +133,17 @@ final class RequestHandler: Sendable {
         var words: String { "user \(user)" + (person.map { ", for \($0)," } ?? "") }
     }
 
-    private func mayOperate(_ peer: PeerCredentials, _ request: ControlRequest) -> Bool {
+    /// Whether it is the program that receives uploads from strangers: it learns of its own inbox alone.
+    private func isDrop(_ peer: PeerCredentials) -> Bool { peer.user == members.drop && peer.user != geteuid() }
+
+    private func mayRequest(_ peer: PeerCredentials, _ request: ControlRequest) -> Bool {
         let isOwn = peer.user == 0 || peer.user == geteuid()
+        if isDrop(peer) || request.command.isForDrop {
+            guard isOwn || isDrop(peer), request.command.isForDrop, request.person == nil else { return false }
+            guard !isOwn, case .outcomes(let inbox, _, _) = request.command else { return true }
+            return inbox == dropInbox.withLock { $0 }
+        }
+        if request.command.onlyReads { return true }
         if request.person != nil { return (isOwn || peer.user == members.pages) && request.command.isForPages }
         if isOwn { return true }
         return ![members.downloads, members.pages].contains(peer.user)
