@@ -5,6 +5,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
+import Settings
 import SystemPackage
 import WebAccounts
 import WebProgram
@@ -14,7 +15,8 @@ extension Role: ExpressibleByArgument {}
 
 struct WebCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "web", "Serve the pages to your browser, or say who may use them.", "[OPTION…] [user add|remove|list [NAME]]")
+        "web", "Serve the pages to your browser, or say who may use them.",
+        "[OPTION…] [user|link add|remove|list [NAME]]")
     static let toleratesMistakes = true
 
     static let lesson = """
@@ -23,6 +25,10 @@ struct WebCommand: DaemonCommand {
           photoinbox web user add ana --role operator       a link with which ana sets a password, once
           photoinbox web user list                          who may use the pages of photoinbox-web.service
           photoinbox web user remove ana                    ends her sessions, too
+          photoinbox web link add oma --until 2026-12-31 --quota 20G
+                                                            a link by which anybody sends photos until that day's end
+          photoinbox web link list                          the links, and until when they work
+          photoinbox web link remove oma                    it works no more, at once
 
         Without arguments, the pages are served at a port of this machine, and the link that is printed signs you in, once.
         What you do there is done with your own permissions.
@@ -31,11 +37,14 @@ struct WebCommand: DaemonCommand {
         beside the configuration, which only its owner can change; a viewer sees, an operator can also retry, release, discard,
         undo, pause and resume. Adding somebody again makes a new link and ends the old password.
 
+        Whoever has a guest's link can send photos into the inbox for uploads and see what becomes of these, and nothing else. Links
+        are in web.links, beside web.users. Adding one again makes a new link, and what was sent by the old one counts.
+
         EXIT STATUS:
           0   done
           1   the port is taken, or the file cannot be written
-          4   there is nobody of that name
-          75  another "photoinbox web user" is at work
+          4   there is nobody, or no link, of that name
+          75  another "photoinbox web user" or "web link" is at work
           64, 69, 77, 78: see photoinbox --help
         """
 
@@ -53,6 +62,14 @@ struct WebCommand: DaemonCommand {
             "The address at which people reach the pages, for the link.", valueName: "address"))
     var address = "http://localhost:8420/"
 
+    @Option(
+        help: ArgumentHelp("The last day on which a guest's link works, or the time of its end.", valueName: "date"))
+    var until: String?
+
+    @Option(
+        help: ArgumentHelp("How much can be sent by a guest's link in all: 20G. Default: no limit.", valueName: "size"))
+    var quota: ByteSize?
+
     @OptionGroup var places: PlaceOptions
 
     @Argument(help: ArgumentHelp("What to do with people; without it, the pages are served.", valueName: "user"))
@@ -62,6 +79,7 @@ struct WebCommand: DaemonCommand {
         case serve, list
         case add(String)
         case remove(String)
+        case link(GuestLinkTask)
     }
 
     private var task: Task? {
@@ -70,14 +88,30 @@ struct WebCommand: DaemonCommand {
         case ("user", "list", 2): .list
         case ("user", "add", 3): .add(words[2])
         case ("user", "remove", 3): .remove(words[2])
+        case ("link", "list", 2): .link(.list)
+        case ("link", "add", 3): .link(.add(words[2]))
+        case ("link", "remove", 3): .link(.remove(words[2]))
         default: nil
         }
     }
 
     func validate() throws {
-        guard let task else { throw ValidationError("Write: user add NAME, user remove NAME, or user list.") }
+        guard let task else {
+            throw ValidationError("Write: user add NAME, user remove NAME, user list, or the same with link.")
+        }
         if case .add(let name) = task, !Person.isName(name) {
             throw ValidationError("A name has at most 64 letters, digits, and the characters . _ - @")
+        }
+        if case .link(.add(let label)) = task {
+            guard GuestLink.isLabel(label) else {
+                throw ValidationError(
+                    "A label has at most 64 letters, digits, and the characters . _ - @, and no dot first")
+            }
+            guard let until, GuestLinkTask.end(until) != nil else {
+                throw ValidationError("--until must be a day like 2026-12-31, or a time like 2026-12-31T18:00.")
+            }
+        } else if until != nil || quota != nil {
+            throw ValidationError("--until and --quota are for link add.")
         }
     }
 
@@ -87,6 +121,9 @@ struct WebCommand: DaemonCommand {
         case .list: try list(file(places))
         case .add(let name): try add(name, to: file(places))
         case .remove(let name): try remove(name, from: file(places))
+        case .link(let task):
+            let file = WebProgram.people(of: places).parent.appending(GuestLinks.file)
+            try task.run(file, until: until, quota: quota?.bytes, address: base)
         }
     }
 
@@ -114,6 +151,8 @@ struct WebCommand: DaemonCommand {
 
     // MARK: - People
 
+    private var base: String { address.hasSuffix("/") ? address : address + "/" }
+
     private static let linkTime: Int64 = 7 * 86_400
 
     private func add(_ name: String, to file: BytePath) throws {
@@ -126,7 +165,6 @@ struct WebCommand: DaemonCommand {
         let end = Int64(time(nil)) + Self.linkTime
         people.put(Person(name: name, role: role, invitation: Person.Invitation(link: link.hash, end: end)))
         try write(people, to: file)
-        let base = address.hasSuffix("/") ? address : address + "/"
         try printOut(
             "\(before == nil ? "added" : "changed") \(name), \(role.rawValue). Within 7 days, a password is set at\n"
                 + "\(base)#link=\(link.text)\nThe link works once. Whoever has it is \(name).\n")
