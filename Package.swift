@@ -232,7 +232,10 @@ let package = Package(
         module("DropStore", ["FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
         module(
             "DropPages",
-            ["DropStore", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "SystemMonitor", "WebServing"]),
+            [
+                "ControlProtocol", "DropStore", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "Reporting",
+                "SystemMonitor", "WebAccounts", "WebServing",
+            ]),
         .target(name: "CPasswords", cSettings: [checked]),
         module("WebAccounts", ["CPasswords", "FileValues", "LinuxKernel", "SystemMonitor", crypto, system]),
         module(
@@ -310,7 +313,9 @@ let package = Package(
             name: "drop-probe", dependencies: ["DropStore", "FileValues", "Filing", "LinuxKernel"],
             path: "Tests/DropStoreTests/Program", swiftSettings: swiftSettings),
         tests("DropStoreTests", ["DropStore", "Filing", "drop-probe"], exclude: ["Program"]),
-        tests("DropPagesTests", ["DropPages", "DropStore", "Filing", "HTTPValues", "WebServing"]),
+        tests(
+            "DropPagesTests",
+            ["ControlProtocol", "DropPages", "DropStore", "Filing", "HTTPValues", "WebAccounts", "WebServing"]),
         tests("LinuxKernelTests", ["CLinux"]),
         .executableTarget(
             name: "monitor-probe", dependencies: ["FileValues", "LinuxKernel", "SystemMonitor"],

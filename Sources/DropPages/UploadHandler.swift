@@ -1,34 +1,46 @@
 package import DropStore
 import FileValues
 import Filing
-package import HTTPValues
+import HTTPValues
 import LinuxKernel
 import SystemMonitor
 package import WebServing
 
+/// Who sends, and how much.
+package struct UploadSender: Hashable, Sendable {
+    /// Nil for nobody who may begin an upload. Whoever knows the number of a person's upload may continue it, though a session has
+    /// ended meanwhile; that of a guest is continued by the guest's link alone.
+    package let owner: DropOwner?
+    package let limits: DropLimits
+
+    package init(_ owner: DropOwner?, _ limits: DropLimits = DropLimits()) {
+        (self.owner, self.limits) = (owner, limits)
+    }
+
+    func mayContinue(_ record: UploadRecord) -> Bool {
+        switch (record.new.owner, owner) {
+        case (.person, nil), (.person, .person): true
+        case (.guest, _): record.new.owner == owner
+        case (.person, .guest): false
+        }
+    }
+}
+
 /// Answers requests for uploads, in all dialects.
 package struct UploadHandler: Sendable {
-    /// Who sends, and what of; nil for nobody who may. Only new uploads are asked for: whoever knows the number of one may continue
-    /// it, though a session has ended meanwhile.
-    package typealias Senders = @Sendable (RequestHead, WebPeer) async -> (owner: DropOwner, limits: DropLimits)?
-
     private let store: DropStore
-    private let senders: Senders
-    /// For appending, where the sender is not known.
-    private let limits: DropLimits
     /// Writes a line for the administrator.
     private let log: @Sendable (String) -> Void
 
-    package init(
-        _ store: DropStore, limits: DropLimits = DropLimits(), senders: @escaping Senders,
-        log: @escaping @Sendable (String) -> Void
-    ) {
-        (self.store, self.limits, self.senders, self.log) = (store, limits, senders, log)
+    package init(_ store: DropStore, log: @escaping @Sendable (String) -> Void) {
+        (self.store, self.log) = (store, log)
     }
 
-    /// The answer to a request; `segments` are those behind the place of uploads, whose path is `base`.
+    /// The answer to a request; `segments` are those behind the place of uploads, which `base` leads to from the request's own
+    /// address, as a reference: what a proxy makes of addresses is not known here.
     package func answer(
-        to request: WebRequest, _ segments: ArraySlice<String>, base: String, _ body: inout WebBody
+        to request: WebRequest, _ segments: ArraySlice<String>, base: String, of sender: UploadSender,
+        _ body: inout WebBody
     ) async -> WebResponse {
         let head: UploadHead
         do throws(UploadMistake) { head = try UploadHead(request.head, segments) } catch {
@@ -36,33 +48,37 @@ package struct UploadHandler: Sendable {
             let dialect: UploadDialect = request.head.fields["tus-resumable"] == nil ? .post : .tus
             return response(.mistake(error), dialect, base)
         }
-        let result = await result(of: head, request, base, &body)
+        let result = await result(of: head, request, base, sender, &body)
         if case .failed(.system(let error), _) = result { log("uploads: \(error)") }
         return response(result, head.dialect, base)
     }
 
     private func result(
-        of head: UploadHead, _ request: WebRequest, _ base: String, _ body: inout WebBody
+        of head: UploadHead, _ request: WebRequest, _ base: String, _ sender: UploadSender, _ body: inout WebBody
     ) async -> UploadResult {
         var id: UploadID?
         let desk = UploadDesk(store)
+        let limits = sender.limits
         do throws(DropError) {
             switch head.request {
             case .options: return .abilities(largest: limits.largest)
             case .ask(let asked):
+                try await desk.check(asked, sender)
                 id = asked
                 return .state(asked, try await desk.status(of: asked))
             case .end(let ended):
+                try await desk.check(ended, sender)
                 id = ended
                 try await desk.cancel(ended)
                 return .ended
             case .append(let continued, let bytes):
+                try await desk.check(continued, sender)
                 id = continued
                 if let length = bytes.length { try await desk.setLength(length, of: continued, limits) }
                 let record = try await receive(bytes, for: continued, limits, desk, request, &body)
                 return .upload(continued, record, wasCreated: false)
             case .create(let creation):
-                guard let (owner, limits) = await senders(request.head, request.peer) else { return .unknownSender }
+                guard let owner = sender.owner else { return .unknownSender }
                 let name: DropName
                 do throws(DropName.Refusal) { name = try DropName(creation.path, of: owner) } catch {
                     return .refusedName(error)
@@ -171,6 +187,11 @@ private actor UploadDesk {
     }
 
     func record(of id: UploadID) throws(DropError) -> UploadRecord { try store.record(id) }
+
+    /// Throws for an upload that the sender may not know.
+    func check(_ id: UploadID, _ sender: UploadSender) throws(DropError) {
+        guard sender.mayContinue(try store.record(id)) else { throw .notFound }
+    }
 
     func begin(_ id: UploadID, _ bytes: UploadRequest.Bytes, _ limits: DropLimits) throws(DropError) {
         upload = (id, try store.append(to: id, at: bytes.offset, digest: bytes.digest, limits), bytes.isResumable)

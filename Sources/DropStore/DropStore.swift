@@ -162,6 +162,13 @@ package final class DropStore: Sendable {
         books.withLock { $0.table.uploads.filter { $0.value.new.owner == owner } }
     }
 
+    /// Whether a file has this name in the inbox now; true where that cannot be seen.
+    package func isInInbox(_ path: BytePath) -> Bool {
+        do throws(SystemCallError) {
+            return try !root.openDirectoryBeneath(path.parent).isFree(path.name)
+        } catch { return ![.noSuchFileOrDirectory, .notDirectory].contains(error.code) }
+    }
+
     /// How much of an owner's total is used.
     package func used(by owner: DropOwner) -> UInt64 { books.withLock { $0.table.use(of: owner).bytes } }
 
@@ -281,7 +288,7 @@ package final class DropStore: Sendable {
     package var isWaiting: Bool { books.withLock { !$0.table.waiting(since: .max).isEmpty } }
 
     /// Seconds, counted; see docs/decisions/0035.
-    var seconds: Int64 { origin.seconds + options.clock().elapsed(since: origin.reading) / 1_000_000_000 }
+    package var seconds: Int64 { origin.seconds + options.clock().elapsed(since: origin.reading) / 1_000_000_000 }
 
     /// In how many seconds an upload expires if nobody continues it.
     package func secondsLeft(of record: UploadRecord) -> Int64 { max(0, record.changed + options.keep - seconds) }

@@ -121,7 +121,7 @@ final class Placement: Sendable {
         func isFree(_ number: Int) throws(SystemCallError) -> Bool {
             for (_, new) in records {
                 let path = path(new, number)
-                if known.contains(path) { return false }
+                if known.contains(path) || store.books.withLock({ $0.table.isNamed(path) }) { return false }
                 guard try Self.isFree(path, in: store.root) else { return false }
             }
             return true

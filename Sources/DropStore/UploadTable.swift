@@ -41,6 +41,8 @@ struct UploadTable {
     /// Of placed uploads without lines.
     private(set) var totals: [DropOwner: UInt64] = [:]
     private var uses: [DropOwner: (bytes: UInt64, open: Int)] = [:]
+    /// How many uploads have or get a name.
+    private var names: [BytePath: Int] = [:]
 
     /// How long an upload without a name in the inbox is remembered after its end, and one with a name, in seconds.
     static let remembered: (ended: Int64, placed: Int64) = (7 * 86_400, 30 * 86_400)
@@ -116,15 +118,21 @@ struct UploadTable {
         if let old = uploads[id] {
             uses[old.new.owner, default: (0, 0)].bytes -= old.size
             if old.isOpen { uses[old.new.owner, default: (0, 0)].open -= 1 }
+            if let path = old.path { names[path] = (names[path] ?? 1) > 1 ? (names[path] ?? 1) - 1 : nil }
         }
         uploads[id] = record
         if let record {
             uses[record.new.owner, default: (0, 0)].bytes += record.size
             if record.isOpen { uses[record.new.owner, default: (0, 0)].open += 1 }
+            if let path = record.path { names[path, default: 0] += 1 }
         }
     }
 
     // MARK: - Questions
+
+    /// Whether an upload that is remembered has this name, though the file may have left the inbox: what the daemon says of a
+    /// name is about one upload.
+    func isNamed(_ path: BytePath) -> Bool { names[path] != nil }
 
     /// How much an owner has sent or begun, and how many uploads are open.
     func use(of owner: DropOwner) -> (bytes: UInt64, open: Int) {
@@ -215,8 +223,16 @@ struct UploadTable {
 }
 
 extension UploadRecord {
+    /// The name in the inbox that it has or gets.
+    package var path: BytePath? {
+        switch phase {
+        case .placing(_, let path), .placed(_, let path): path
+        case .receiving, .whole, .ended: nil
+        }
+    }
+
     /// The digest of all bytes, once they are durable.
-    var digest: ContentHash? {
+    package var digest: ContentHash? {
         switch phase {
         case .whole(let digest), .placing(let digest, _), .placed(let digest, _): digest
         case .receiving, .ended: nil

@@ -20,6 +20,7 @@ package enum HTTPStatus: Int, Hashable, Sendable, CaseIterable {
     case noContent = 204
     case partialContent = 206
     case notModified = 304
+    case permanentRedirect = 308
     case badRequest = 400
     case unauthorized = 401
     case forbidden = 403

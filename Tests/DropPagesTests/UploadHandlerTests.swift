@@ -15,28 +15,31 @@ struct UploadHandlerTests {
     final class World: Sendable {
         let scratch: ScratchDirectory
         let inbox: ScratchDirectory
+        let store: DropStore
         let server: WebServer
         let running: Task<Void, any Error>
 
-        init() throws {
+        /// Answers by `make`'s handler; without one, uploads of ana below `/up/`.
+        init(_ make: ((DropStore, ScratchDirectory) throws -> WebServer.StreamHandler)? = nil) throws {
             scratch = try ScratchDirectory()
             inbox = try ScratchDirectory()
             var options = DropStore.Options()
             options.minFree = 0
             options.today = { "2026-11-26" }
-            let store = try DropStore(inbox.bytePath, options)
-            let handler = UploadHandler(
-                store,
-                senders: { head, _ in head.fields["x-nobody"] == nil ? (.person("ana"), DropLimits()) : nil },
-                log: { _ in })
+            store = try DropStore(inbox.bytePath, options)
+            let handler = UploadHandler(store, log: { _ in })
+            let own: WebServer.StreamHandler = { request, body in
+                let owner = request.head.fields["x-nobody"] == nil ? DropOwner.person("ana") : nil
+                return await handler.answer(
+                    to: request, request.head.target.segments.dropFirst(), base: "/up/", of: UploadSender(owner), &body)
+            }
             var limits = WebLimits()
             limits.head = .seconds(waitLimit)
             limits.keepAlive = .seconds(waitLimit)
             limits.stall = .seconds(waitLimit)
             limits.tick = .milliseconds(10)
-            let server = WebServer(limits, streaming: { _ in true }) { request, body in
-                await handler.answer(to: request, request.head.target.segments.dropFirst(), base: "/up/", &body)
-            }
+            let server = WebServer(
+                limits, streaming: { _ in true }, handler: try make?(store, scratch) ?? own)
             self.server = server
             let listener = try WebListener(taking: listen(at: BytePath(scratch.appending("http")), mode: 0o600))
             running = Task { try await server.run([listener]) }

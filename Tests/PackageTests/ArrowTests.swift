@@ -13,8 +13,8 @@ struct ArrowTests {
     /// The modules of each feature.
     static let features: [Set<String>] = [
         ["CSV", "Describing"], ["Cards", "Importing"], ["DecoderService", "Decoding", "Renditions", "Thumbnails"],
-        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"], ["DropPages", "DropStore"],
-        ["WebAccounts", "WebPages"],
+        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"],
+        ["DropPages", "DropStore", "WebAccounts", "WebPages"],
     ]
     static let daemon: Set<String> = ["DaemonHost", "DaemonProgram", "photoinboxd"]
     /// What the daemon alone is made of.

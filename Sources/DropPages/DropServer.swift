@@ -1,0 +1,276 @@
+package import ControlProtocol
+package import DropStore
+package import FileValues
+import Filing
+import HTTPValues
+import LinuxKernel
+import Reporting
+import SystemMonitor
+import WebAccounts
+package import WebServing
+
+/// Answers everything below `up`, for people, and `d/TOKEN`, for whoever has a link: uploads, their receipts, and the page of
+/// guests. Targets are relative to the program, whatever proxies add.
+package struct DropServer: Sendable {
+    /// Sends a request to the daemon; nil if it does not answer.
+    package typealias Ask = @Sendable (ControlRequest) async -> ControlAnswer?
+
+    package struct Options: Sendable {
+        /// The user whose `Remote-User` is believed, on a local socket; nil for nobody's.
+        package var pages: UInt32?
+        /// The file of guests' links; nil for none.
+        package var links: BytePath?
+        /// Of people; guests have a quota besides.
+        package var limits = DropLimits()
+        /// What a guest's page is, by the segments behind the token: none for the page itself, else a part of it.
+        package var guestPage: @Sendable (ArraySlice<String>) -> WebResponse? = { _ in nil }
+        /// The wall clock, in seconds since 1970.
+        package var now: @Sendable () -> Int64 = { FileTime.now.seconds }
+        /// Writes a line for the administrator.
+        package var log: @Sendable (String) -> Void = { _ in }
+
+        package init() {}
+    }
+
+    private let store: DropStore
+    private let inbox: String
+    private let ask: Ask
+    private let options: Options
+    private let uploads: UploadHandler
+    private let receipts: ReceiptHub
+    private let links: GuestLinkFile
+
+    /// The most entries of a question for what is known, and its bytes.
+    static let known = (entries: 1_000, bytes: 512 << 10)
+    /// Uploads that a guest may have begun and not finished.
+    static let openByGuest = 8
+
+    /// `inbox` is the name in the configuration of the inbox that `store` is in.
+    package init(_ store: DropStore, inbox: String, ask: @escaping Ask, _ options: Options = Options()) {
+        (self.store, self.inbox, self.ask, self.options) = (store, inbox, ask, options)
+        uploads = UploadHandler(store, log: options.log)
+        receipts = ReceiptHub(store, inbox: inbox, ask: ask)
+        links = GuestLinkFile(options.links, log: options.log)
+        for remark in store.remarks { options.log(remark) }
+    }
+
+    /// Keeps the store in order until it is cancelled: expires uploads, and places files whose set does not come.
+    package func care() async {
+        let desk = CareDesk(store)
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(60))
+            await desk.tidy()
+        }
+    }
+
+    /// Before the program ends: makes durable what came, and places what waits for others.
+    package func close() { store.close() }
+
+    // MARK: - Who asks for what
+
+    /// Whoever sends, and until when and how much.
+    private struct Visitor: Sendable {
+        let sender: UploadSender
+        let end: Int64?
+    }
+
+    package func answer(to request: WebRequest, _ body: inout WebBody) async -> WebResponse {
+        let target = request.head.target
+        switch target.segments.first {
+        case "up":
+            var owner: DropOwner?
+            if case .local(let user) = request.peer, user == options.pages,
+                let name = request.head.fields["remote-user"], Person.isName(name)
+            {
+                owner = .person(name)
+            }
+            let visitor = Visitor(sender: UploadSender(owner, options.limits), end: nil)
+            return await answer(to: request, target.segments.dropFirst(), visitor, &body)
+        case "d":
+            guard let token = target.segments.dropFirst().first.flatMap({ Secret($0) }),
+                let link = await links.link(of: token)
+            else { return .refusal(.notFound, "this link does not exist, or was removed") }
+            guard options.now() < link.end else { return .refusal(.gone, "this link has ended") }
+            var limits = options.limits
+            (limits.total, limits.open) = (link.quota, min(limits.open, Self.openByGuest))
+            let visitor = Visitor(sender: UploadSender(.guest(link.label), limits), end: link.end)
+            return await answer(toGuest: request, target.segments.dropFirst(2), visitor, &body)
+        default: return .nothing
+        }
+    }
+
+    private func answer(
+        toGuest request: WebRequest, _ segments: ArraySlice<String>, _ visitor: Visitor, _ body: inout WebBody
+    ) async -> WebResponse {
+        let head = request.head
+        if segments.first == "up" { return await answer(to: request, segments.dropFirst(), visitor, &body) }
+        guard head.method == .get || head.method == .head else { return .wrongMethod(head, "GET, HEAD") }
+        if segments == ["about"], !head.target.isDirectory { return await about(visitor) }
+        if segments.isEmpty, !head.target.isDirectory, let token = head.target.segments.last {
+            // The addresses of the page are relative to the link with its slash.
+            return WebResponse(.permanentRedirect, [("Location", "\(token)/")])
+        }
+        return options.guestPage(segments) ?? .nothing
+    }
+
+    /// `segments` are those behind the place of uploads.
+    private func answer(
+        to request: WebRequest, _ segments: ArraySlice<String>, _ visitor: Visitor, _ body: inout WebBody
+    ) async -> WebResponse {
+        let (head, owner) = (request.head, visitor.sender.owner)
+        let isDirectory = head.target.isDirectory
+        let questions = ["live": HTTPMethod.get, "about": .get, "known": .post]
+        // A file may have any name, but for those who say it by the address alone.
+        if segments.count == 1, !isDirectory, let method = questions[segments[segments.startIndex]], head.method != .put
+        {
+            guard head.method == method else { return .wrongMethod(head, method.rawValue) }
+            guard let owner else { return .refusal(.unauthorized, "sign in first") }
+            switch segments.first {
+            case "live": return await live(owner, head)
+            case "known": return await known(owner, request, &body)
+            default: return await about(visitor)
+            }
+        }
+        return await uploads.answer(
+            to: request, segments, base: Self.base(from: segments, isDirectory: isDirectory), of: visitor.sender, &body)
+    }
+
+    /// The place of uploads, relative to an address below it.
+    static func base(from segments: ArraySlice<String>, isDirectory: Bool) -> String {
+        let depth = segments.count - (isDirectory ? 0 : 1)
+        return depth < 0 ? "up/" : String(repeating: "../", count: depth)
+    }
+
+    // MARK: - What is said
+
+    private func about(_ visitor: Visitor) async -> WebResponse {
+        guard let owner = visitor.sender.owner else { return .refusal(.unauthorized, "sign in first") }
+        let limits = visitor.sender.limits
+        let answer = await ask(ControlRequest(.outcomes(inbox: inbox, of: [])))
+        let reports = answer?.status == 0 ? answer?.arrivals : nil
+        let left = limits.total.map { $0 - min($0, store.used(by: owner)) }
+        let fields: [JSONField?] = [
+            JSONField("inbox", inbox), JSONField("owner", owner.description),
+            visitor.end.map { JSONField("until", JSONValue.moment($0)) }, left.map { JSONField("left", $0) },
+            JSONField("largest", limits.largest), JSONField("daemon", reports != nil),
+            reports?.paused.map { paused in
+                if case .guest = owner { return JSONField("paused", "paused") }
+                return JSONField("paused", paused)
+            },
+        ]
+        return .json(.object(fields.compactMap(\.self)))
+    }
+
+    private func live(_ owner: DropOwner, _ head: RequestHead) async -> WebResponse {
+        let after = head.fields["last-event-id"] ?? head.target["after"]
+        let events = await receipts.events(for: owner, after: after.flatMap { UInt64($0) })
+        // nginx would keep events until its buffer is full.
+        let fields = WebResponse.guards + [("X-Accel-Buffering", "no"), ("Content-Type", MediaType.events.rawValue)]
+        return WebResponse(.ok, fields, body: .stream(length: nil, events))
+    }
+
+    private struct Question: JSONMessage {
+        struct File: Codable {
+            var name: String
+            var size: UInt64
+            var sha256: String?
+        }
+
+        var files: [File]
+    }
+
+    /// What need not be sent, or not from its first byte on. Guests learn of their own files alone.
+    private func known(_ owner: DropOwner, _ request: WebRequest, _ body: inout WebBody) async -> WebResponse {
+        var bytes = request.body
+        do {
+            while let piece = try await body.next() {
+                bytes += piece
+                if bytes.count > Self.known.bytes { return .refusal(.contentTooLarge, "ask about fewer files") }
+            }
+        } catch { return .refusal(.badRequest, "the question was cut short") }
+        guard let question = Question(json: bytes) else { return .refusal(.badRequest, "the body is no question") }
+        guard question.files.count <= Self.known.entries else {
+            return .refusal(.contentTooLarge, "ask about \(Self.known.entries) files at a time")
+        }
+        let own = store.uploads(of: owner)
+        let hashes = question.files.map { $0.sha256.flatMap { FileValues.bytes(ofHexadecimal: $0.utf8) } }
+        let filed = await filed(Set(hashes.compactMap(\.self).filter { $0.count == 32 }), owner, own)
+        var open: [BytePath: [(UploadID, UploadRecord)]] = [:]
+        for (id, record) in own where record.phase == .receiving {
+            open[record.new.name.original, default: []].append((id, record))
+        }
+        let answers = zip(question.files, hashes).map { file, hash -> JSONValue in
+            if let hash, filed.contains(hash) {
+                return .object([JSONField("state", "filed"), JSONField("safe", true)])
+            }
+            let begun = open[BytePath(file.name)]?.first { _, record in
+                record.length == file.size
+                    && (hash == nil || record.new.digest == nil || record.new.digest?.bytes == hash)
+            }
+            guard let (id, record) = begun else { return .object([JSONField("state", "unknown")]) }
+            return .object([
+                JSONField("state", "unfinished"), JSONField("upload", "\(id)"), JSONField("offset", record.offset),
+            ])
+        }
+        return .json(.object([JSONField("files", JSONValue.array(answers))]))
+    }
+
+    /// Which contents are filed, and stand in the library.
+    private func filed(
+        _ hashes: Set<[UInt8]>, _ owner: DropOwner, _ own: [UploadID: UploadRecord]
+    ) async -> Set<[UInt8]> {
+        var wanted = hashes
+        if case .guest = owner {
+            wanted.formIntersection(own.values.compactMap { $0.path == nil ? nil : $0.digest?.bytes })
+        }
+        var (filed, rest) = (Set<[UInt8]>(), Array(wanted)[...])
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(ControlCommand.knownLimit))
+            rest = rest.dropFirst(some.count)
+            guard let answer = await ask(ControlRequest(.known(some))), answer.status == 0, let known = answer.known,
+                known.count == some.count
+            else { break }
+            filed.formUnion(zip(some, known).filter(\.1).map(\.0))
+        }
+        return filed
+    }
+}
+
+/// The store's upkeep, on a queue that may wait.
+private actor CareDesk {
+    private let queue = MonitorQueue(label: "photo-inbox.drop.care")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
+
+    private let store: DropStore
+
+    init(_ store: DropStore) { self.store = store }
+
+    func tidy() { store.tidy() }
+}
+
+extension WebResponse {
+    /// Of what is no page, even if it is opened as one. An address may have a token in it.
+    fileprivate static let guards: [(name: String, value: String)] = [
+        ("Cache-Control", "no-store"),
+        ("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'"),
+        ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+
+    fileprivate static func json(_ value: JSONValue, _ status: HTTPStatus = .ok) -> WebResponse {
+        WebResponse(
+            status, guards + [("Content-Type", MediaType.json.rawValue)], body: .bytes(Array(value.compact.utf8)))
+    }
+
+    fileprivate static func refusal(_ status: HTTPStatus, _ message: String) -> WebResponse {
+        json(.object([JSONField("message", message)]), status)
+    }
+
+    fileprivate static func wrongMethod(_ head: RequestHead, _ allowed: String) -> WebResponse {
+        var response = refusal(.methodNotAllowed, "this address is not for \(head.method.rawValue)")
+        response.fields.append(("Allow", allowed))
+        return response
+    }
+
+    fileprivate static var nothing: WebResponse { refusal(.notFound, "there is nothing at this address") }
+}

@@ -1,0 +1,208 @@
+import ControlProtocol
+import DropStore
+import FileValues
+import Filing
+import HTTPValues
+import LinuxKernel
+import Reporting
+import SystemMonitor
+
+/// Receipts for all who look: the daemon is asked while somebody does, and not otherwise.
+///
+/// Nothing of it is kept: who comes again gets what the daemon says then, so a photo that was taken back, or a library that is
+/// gone, is not called safe because it once was. On a queue of its own, which waits for the disk.
+actor ReceiptHub {
+    private struct Watcher {
+        let owner: DropOwner
+        let events: AsyncStream<[UInt8]>.Continuation
+        /// What it has.
+        var through: UInt64
+        let end: ContinuousClock.Instant
+        var lastSent: ContinuousClock.Instant
+    }
+
+    private struct Entry {
+        let owner: DropOwner
+        var receipt: Receipt
+        /// Of the event that reported it.
+        var number: UInt64
+        /// Whether the daemon was asked about it since somebody came.
+        var isAsked = false
+    }
+
+    private let queue = MonitorQueue(label: "photo-inbox.drop.receipts")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
+
+    private let store: DropStore
+    private let inbox: String
+    private let ask: DropServer.Ask
+    private let pause: @Sendable (Duration) async -> Void
+    private var watchers: [Int: Watcher] = [:]
+    private var lastWatcher = 0
+    private var entries: [UploadID: Entry] = [:]
+    /// The number of the last event. Numbers begin with the time, so that those of an earlier process are smaller.
+    private var last: UInt64
+    private let first: UInt64
+    /// The newest outcome that was looked at.
+    private var cursor: Int64?
+    private var turn = 0
+    private var asking: Task<Void, Never>?
+
+    /// For how long uploads are reported, in seconds.
+    static let memory: Int64 = 7 * 86_400
+    static let lifetime = Duration.seconds(120)
+    static let silence = Duration.seconds(15)
+    /// Until the next question: while something was placed lately, and else.
+    static let pace = (fast: Duration.milliseconds(250), slow: Duration.seconds(1))
+    private static let lately: Int64 = 30
+    /// How many of those that are not settled are asked about again each time, though no outcome was reported.
+    private static let again = 40
+    /// Of paths in one request, in bytes: a request has 64 KiB, and a byte of a path takes at most six.
+    private static let pathBytes = 8 << 10
+
+    init(
+        _ store: DropStore, inbox: String, ask: @escaping DropServer.Ask,
+        pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) {
+        (self.store, self.inbox, self.ask, self.pause) = (store, inbox, ask, pause)
+        let now = FileTime.now
+        last = (UInt64(max(0, now.seconds)) * 1_000 + UInt64(now.nanoseconds / 1_000_000)) << 10
+        first = last
+    }
+
+    /// Events until the stream is dropped or has lasted long enough: all of this owner that are known, or those after `after`, which
+    /// is the number of one; then changes.
+    func events(for owner: DropOwner, after: UInt64?) -> AsyncStream<[UInt8]> {
+        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        lastWatcher += 1
+        let number = lastWatcher
+        continuation.onTermination = { _ in Task { await self.left(number) } }
+        let goesOn = after.map { (first...last).contains($0) } ?? false
+        if !goesOn { entries = entries.filter { $0.value.owner != owner } }
+        let now = ContinuousClock.now
+        watchers[number] = Watcher(
+            owner: owner, events: continuation, through: goesOn ? after ?? 0 : 0, end: now + Self.lifetime,
+            lastSent: now)
+        // At once, so that whoever comes knows that it works.
+        continuation.yield(ServerEvent.comment)
+        if asking == nil { asking = Task { await self.askWhileWatched() } }
+        return stream
+    }
+
+    private func left(_ number: Int) { watchers[number] = nil }
+
+    private func askWhileWatched() async {
+        while !watchers.isEmpty {
+            var isLively = false
+            for owner in Set(watchers.values.map(\.owner)) {
+                if await look(at: owner) { isLively = true }
+            }
+            send()
+            await pause(isLively ? Self.pace.fast : Self.pace.slow)
+        }
+        asking = nil
+    }
+
+    // MARK: - Asking
+
+    /// Brings the receipts of an owner up to date; returns whether something was placed lately that is not settled.
+    private func look(at owner: DropOwner) async -> Bool {
+        let now = store.seconds
+        let uploads = store.uploads(of: owner).filter { $0.value.changed >= now - Self.memory }
+        let open = uploads.filter { !(entries[$0.key]?.receipt.isSettled ?? false) && $0.value.path != nil }
+        let new = uploads.filter { entries[$0.key]?.isAsked != true }.sorted { $0.value.changed > $1.value.changed }
+        // Without an outcome, too: what is deferred, or was removed.
+        let others = open.keys.filter { entries[$0]?.isAsked == true }.sorted { $0.description < $1.description }
+        turn &+= 1
+        let start = others.isEmpty ? 0 : turn &* Self.again % others.count
+        let chosen = (others[start...] + others[..<start]).prefix(Self.again)
+        await look(at: new.map(\.key) + chosen, uploads)
+        return open.contains { $0.value.changed >= now - Self.lately }
+    }
+
+    private func look(at ids: [UploadID], _ uploads: [UploadID: UploadRecord]) async {
+        var rest = ids[...]
+        repeat {
+            var (batch, bytes) = ([(id: UploadID, path: BytePath)](), 0)
+            while let id = rest.first, batch.count < ControlCommand.outcomesLimit, bytes < Self.pathBytes {
+                rest = rest.dropFirst()
+                guard let path = uploads[id]?.path else {
+                    put(id, uploads[id], nil, isThere: true)
+                    continue
+                }
+                batch.append((id, path))
+                bytes += path.bytes.count
+            }
+            if batch.isEmpty, cursor == nil { continue }
+            await look(at: batch, uploads)
+        } while !rest.isEmpty
+    }
+
+    private func look(at batch: [(id: UploadID, path: BytePath)], _ uploads: [UploadID: UploadRecord]) async {
+        // Before the question: what was gone then has an outcome, unless somebody removed it.
+        let isThere = batch.map { store.isInInbox($0.path) }
+        let request = ControlCommand.outcomes(inbox: inbox, of: batch.map(\.path), after: cursor)
+        let answer = await ask(ControlRequest(request))
+        guard let answer, answer.status == 0, let found = answer.arrivals,
+            found.files.map(\.path).starts(with: batch.map(\.path))
+        else {
+            for (index, each) in batch.enumerated() where entries[each.id] == nil {
+                put(each.id, uploads[each.id], nil, isThere: isThere[index])
+            }
+            return
+        }
+        for (index, each) in batch.enumerated() {
+            put(each.id, uploads[each.id], found.files[index], isThere: isThere[index])
+        }
+        let changed = Dictionary(found.files[batch.count...].map { ($0.path, $0) }) { $1 }
+        if !changed.isEmpty {
+            for id in entries.filter(\.value.isAsked).keys {
+                guard let record = try? store.record(id), let report = record.path.flatMap({ changed[$0] }) else {
+                    continue
+                }
+                put(id, record, report, isThere: true)
+            }
+        }
+        // The catalogue was made anew: all its outcomes are new.
+        if let cursor, found.through < cursor { for id in entries.keys { entries[id]?.isAsked = false } }
+        cursor = found.through
+    }
+
+    private func put(_ id: UploadID, _ record: UploadRecord?, _ report: FileReports.Report?, isThere: Bool) {
+        guard let record, let receipt = Receipt(id, record, report, isThere: isThere) else { return }
+        let isAsked = report != nil || record.path == nil
+        if let old = entries[id], old.receipt == receipt {
+            entries[id]?.isAsked = isAsked || old.isAsked
+            return
+        }
+        last += 1
+        entries[id] = Entry(owner: record.new.owner, receipt: receipt, number: last, isAsked: isAsked)
+    }
+
+    // MARK: - Telling
+
+    private func send() {
+        let now = ContinuousClock.now
+        let sorted = entries.values.sorted { $0.number < $1.number }
+        for (number, watcher) in watchers {
+            var watcher = watcher
+            for entry in sorted where entry.number > watcher.through && entry.owner == watcher.owner {
+                let event = ServerEvent(
+                    "receipt", entry.receipt.json(for: watcher.owner).compact, number: entry.number)
+                watcher.events.yield(event.bytes)
+                watcher.lastSent = now
+            }
+            watcher.through = max(watcher.through, last)
+            if now - watcher.lastSent >= Self.silence {
+                watcher.events.yield(ServerEvent.comment)
+                watcher.lastSent = now
+            }
+            if now < watcher.end {
+                watchers[number] = watcher
+            } else {
+                watchers[number] = nil
+                watcher.events.finish()
+            }
+        }
+    }
+}
