@@ -12,7 +12,7 @@ extension Assignments {
             sets: SetSettings(
                 isEnabled: self[Keys.sets.enabled], wait: self[Keys.sets.wait], expectation: self[Keys.sets.expect]),
             writesSidecars: self[Keys.describe.writeSidecars], pictures: pictures, fetch: fetch,
-            takesLinks: self[Keys.fetch.links], watch: watch,
+            takesLinks: self[Keys.fetch.links], dropInbox: self[Keys.web.inbox].flatMap(inbox), watch: watch,
             timers: names(of: .timer).compactMap(timer), signals: signals,
             descriptors: names(of: .descriptor).compactMap { name in
                 self[Keys.descriptor.fifo, name].map { DescriptorSettings(name: name, fifo: $0) }

@@ -5,6 +5,7 @@ extension Keys {
     static let describe = Describe()
     static let pictures = Pictures()
     static let fetch = Fetch()
+    static let web = Web()
 
     struct Cards: KeyGroup {
         let `import` = Key<Bool>(
@@ -77,6 +78,14 @@ extension Keys {
         let decoders = Key<Int>(
             .pictures, "decoders", Form.number(0...64), default: 0, example: "1",
             words: "How many decoders may run at once; \"0\" for one for each processor, four at most.")
+    }
+
+    struct Web: KeyGroup {
+        let inbox = Key<String?>(
+            .web, "inbox", Form.name, otherwise: "none: nothing can be sent", example: "phones",
+            words: "The inbox for photos that people send with a browser, and that guests send by a link. Only one: "
+                + "photoinbox-drop, which receives them, can read no other directory with photos. Read when that program "
+                + "starts; it ends when nobody has been there for a minute.")
     }
 
     struct Fetch: KeyGroup {

@@ -14,6 +14,7 @@ extension Settings {
             case .describe: Keys.describe
             case .pictures: Keys.pictures
             case .fetch: Keys.fetch
+            case .web: Keys.web
             case .watch: Keys.watch
             case .timer: Keys.timer
             case .signals: Keys.signals

@@ -25,6 +25,8 @@ package struct Settings: Hashable, Sendable {
     package let fetch: FetchLimits
     /// Whether link files in inboxes are processed.
     package let takesLinks: Bool
+    /// The inbox for what is sent to the pages; nil if nothing can be.
+    package let dropInbox: InboxSettings?
     package let watch: WatchSettings
     package let timers: [TimerSettings]
     /// The actions of signals; the others keep the system's meaning.

@@ -47,6 +47,7 @@ struct SettingsAssembly {
         checkTimers()
         checkHooks()
         checkCards()
+        checkWeb()
         checkTermination()
         checkMetrics()
         checkRenditions()
@@ -131,6 +132,11 @@ struct SettingsAssembly {
         } else if inboxes.count > 1, let given = given(Keys.cards.import), assignments[Keys.cards.import] {
             assignments.report("there are several inboxes; add inbox = \"\(inboxes[0])\" under [cards]", at: given)
         }
+    }
+
+    private mutating func checkWeb() {
+        guard let given = given(Keys.web.inbox), let name = assignments[Keys.web.inbox] else { return }
+        checkMember(.inbox, name, "", given)
     }
 
     /// The daemon replaces the file, so it must not be a photo.

@@ -2,7 +2,7 @@
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, cards, filing, sets, describe, pictures, fetch, watch, timer, signals, descriptor, hook, metrics, log
+    case inbox, cards, filing, sets, describe, pictures, fetch, web, watch, timer, signals, descriptor, hook, metrics, log
 
     /// The notation of a section.
     enum Shape: Equatable {
@@ -22,7 +22,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .inbox: .namedTables(example: "card")
         case .hook: .namedTables(example: "notify")
         case .timer, .descriptor: .tableArray
-        case .cards, .filing, .sets, .describe, .pictures, .fetch, .watch, .signals, .metrics, .log: .table
+        case .cards, .filing, .sets, .describe, .pictures, .fetch, .web, .watch, .signals, .metrics, .log: .table
         }
     }
 
@@ -68,6 +68,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .fetch:
             "Downloads into an inbox by \"photoinbox fetch\" and link files, made by a separate program: the daemon itself "
                 + "has no network access. Read when a batch begins."
+        case .web: "Photos that are sent to the pages; the daemon itself does not use it. See docs/pages.md."
         case .watch:
             "How often inboxes are compared with what is known, where change notifications are missing or not enough."
         case .timer: "A scheduled action. Requires a name and either \"every\" or \"at\"."

@@ -11,6 +11,16 @@ struct CardSettingsTests {
 
     private static let two = "[inbox.a]\npath = '/a'\n[inbox.b]\npath = '/b'\n"
 
+    @Test func whatIsSentGoesIntoAnInboxThatExists() throws {
+        #expect(try settings(Self.text("")).dropInbox == nil)
+        let text = "library = '/l'\n[inbox.a]\npath = '/a'\n[inbox.phones]\npath = '/p'\n[web]\n"
+        #expect(try settings(text + "inbox = 'phones'").dropInbox?.path == "/p")
+        #expect(
+            mistakes(text + "inbox = 'phone'") == [
+                "photoinbox.toml:7:9: inbox = 'phone': there is no [inbox.phone]; did you mean \"phones\"?"
+            ])
+    }
+
     @Test func cardsAreImportedOnlyIfEnabled() throws {
         let plain = try settings("library = '/l'\n[inbox.a]\npath = '/a'\n").cards
         #expect(!plain.isEnabled && plain.directories == ["DCIM"])
