@@ -356,8 +356,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "Catalogue", "ControlProtocol", "PhotoModel", "Reporting", "photoinbox", "photoinbox-fetch",
-                "photoinboxd",
+                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "PhotoModel", "Reporting",
+                "photoinbox", "photoinbox-fetch", "photoinboxd",
             ],
             exclude: ["Scripts"]),
         tests(

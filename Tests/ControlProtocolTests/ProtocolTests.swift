@@ -57,7 +57,9 @@ struct MessageTests {
         .retry(.file(inbox: "card", BytePath([0x61, 0xFF, 0x0A, 0x62]))), .release(operation: 8839, asIs: true),
         .release(operation: 1, asIs: false), .discard(operation: .max), .undo(operation: 8841),
         .undo(operation: 8841, alone: true), .verify(photos: [1, .max], isComplete: false),
-        .verify(photos: [], isComplete: true),
+        .verify(photos: [], isComplete: true), .known([Array(0..<32), Array(repeating: 255, count: 32)]),
+        .outcomes(inbox: "web", of: []),
+        .outcomes(inbox: "web", of: ["ana/a.jpg", BytePath([0x61, 0xFF, 0x0A])], after: .max),
     ]
 
     @Test("Every command is decoded as it was encoded", arguments: commands, [false, true])
@@ -91,6 +93,20 @@ struct MessageTests {
                 "{\"version\":1,\"do\":\"retry\",\"inbox\":\"c\",\"file\":\"/x\"}",
                 "\"file\" is not a path within an inbox", 0
             ),
+            ("{\"version\":1,\"do\":\"known\"}", "\"sha256\" is missing", 0),
+            (
+                "{\"version\":1,\"do\":\"known\",\"sha256\":[\"00\"]}",
+                "\"sha256\" has something else than 64 hexadecimal digits", 0
+            ),
+            ("{\"version\":1,\"do\":\"outcomes\",\"files\":[]}", "\"inbox\" is missing", 0),
+            (
+                "{\"version\":1,\"do\":\"outcomes\",\"inbox\":\"c\",\"files\":[{\"file\":\"/x\"}]}",
+                "\"files\" has something else than paths within an inbox", 0
+            ),
+            (
+                "{\"version\":1,\"do\":\"outcomes\",\"inbox\":\"c\",\"files\":[{}]}",
+                "\"files\" has something else than paths within an inbox", 0
+            ),
             ("{\"version\":1,\"do\":\"hello\",\"for\":\"\"}", "\"for\" is not a person's name", 0),
             ("{\"version\":1,\"do\":\"hello\",\"for\":\"a\\nb\"}", "\"for\" is not a person's name", 0),
             (
@@ -121,6 +137,21 @@ struct MessageTests {
         var refusal = ControlAnswer(status: 4, "there is no operation 5", action: "photoinbox list")
         refusal.id = 8
         #expect(ControlAnswer(json: refusal.json()) == refusal)
+    }
+
+    @Test func whatIsKnownAndWhatBecameOfFilesComesBackAsItWent() throws {
+        var answer = ControlAnswer("x")
+        answer.known = [true, false]
+        var report = FileReports.Report(BytePath([0x61, 0xFF]), .filed)
+        (report.operation, report.durable, report.place, report.reason) = (4, "ab", "2026/a.jpg", "why")
+        var reports = FileReports(through: 9)
+        (reports.files, reports.paused) = ([report, FileReports.Report("b", .inHand)], "paused by ana")
+        answer.arrivals = reports
+        let read = try #require(ControlAnswer(json: answer.json()))
+        #expect(read == answer && read.arrivals?.files.map(\.path) == [BytePath([0x61, 0xFF]), "b"])
+        let most = ControlRequest(
+            .known(Array(repeating: Array(repeating: 7, count: 32), count: ControlCommand.knownLimit)))
+        #expect(most.json().count <= ControlRequest.limit)
     }
 
     @Test func aStateIsCarriedAsItIs() throws {

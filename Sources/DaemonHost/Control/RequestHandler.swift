@@ -26,16 +26,12 @@ final class RequestHandler: Sendable {
     private let refresh: @Sendable () async -> Void
     /// Has photos of the library read again, after all of it was read or a part; returns at once.
     private let recheck: @Sendable ([Int64], _ isComplete: Bool) -> Void
-    /// The group whose members may operate, as of the running configuration.
-    private let operators = Locked(chosenGroup())
-    /// Users who are in that group to write into inboxes, or to read for people, and are no operators.
-    private let members = (
-        downloads: userNumber("_photoinbox-fetch"), pages: userNumber("_photoinbox-web"),
-        drop: userNumber("_photoinbox-drop")
-    )
+    /// Who may request what, as of the running configuration.
+    private let rights = Locked(
+        ControlRights(
+            own: geteuid(), downloads: userNumber("_photoinbox-fetch"), pages: userNumber("_photoinbox-web"),
+            drop: userNumber("_photoinbox-drop"), operators: chosenGroup()))
     private let reports: ArrivalReports
-    /// The inbox into which uploads go, of the running configuration.
-    private let dropInbox = Locked<String?>(nil)
     /// Who reloads.
     private let reloader = Locked<Reloader?>(nil)
     /// The state as JSON; nil where it is too large for an answer.
@@ -64,7 +60,7 @@ final class RequestHandler: Sendable {
     /// A configuration came into force. Looks the group up, which may wait.
     func adopt(_ settings: Settings) {
         let group = settings.operators.flatMap { groupNumber($0) } ?? chosenGroup()
-        operators.withLock { $0 = group }
+        rights.withLock { ($0.operators, $0.dropInbox) = (group, settings.dropInbox?.name) }
     }
 
     struct Reloader {
@@ -76,17 +72,18 @@ final class RequestHandler: Sendable {
     func reload(by new: Reloader) { reloader.withLock { $0 = new } }
 
     /// The group of the control socket; nil where it is for the daemon's own user and root alone.
-    var operatorGroup: UInt32? { operators.withLock { $0 } }
+    var operatorGroup: UInt32? { rights.withLock { $0.operators } }
 
     /// Carries out a request.
     func carryOut(_ request: ControlRequest, for peer: PeerCredentials) async -> ControlAnswer {
         let asker = Asker(user: peer.user, person: request.person)
-        guard mayRequest(peer, request) else {
+        let rights = rights.withLock { $0 }
+        guard rights.allow(request, by: peer) else {
+            let isForDrop = request.command.isForDrop || rights.isDrop(peer)
             return ControlAnswer(
                 RequestRefusal(
                     .permission,
-                    request.command.isForDrop || isDrop(peer)
-                        ? "\(asker.words) may not request \(request.command.verb)" : "\(asker.words) may only look",
+                    "\(asker.words) may \(isForDrop ? "not request \(request.command.verb)" : "only look")",
                     action: "Use sudo, or join the group of operators: see operators in photoinbox.toml(5)."))
         }
         let isDryRun = request.isDryRun
@@ -131,23 +128,6 @@ final class RequestHandler: Sendable {
         let person: String?
 
         var words: String { "user \(user)" + (person.map { ", for \($0)," } ?? "") }
-    }
-
-    /// Whether it is the program that receives uploads from strangers: it learns of its own inbox alone.
-    private func isDrop(_ peer: PeerCredentials) -> Bool { peer.user == members.drop && peer.user != geteuid() }
-
-    private func mayRequest(_ peer: PeerCredentials, _ request: ControlRequest) -> Bool {
-        let isOwn = peer.user == 0 || peer.user == geteuid()
-        if isDrop(peer) || request.command.isForDrop {
-            guard isOwn || isDrop(peer), request.command.isForDrop, request.person == nil else { return false }
-            guard !isOwn, case .outcomes(let inbox, _, _) = request.command else { return true }
-            return inbox == dropInbox.withLock { $0 }
-        }
-        if request.command.onlyReads { return true }
-        if request.person != nil { return (isOwn || peer.user == members.pages) && request.command.isForPages }
-        if isOwn { return true }
-        return ![members.downloads, members.pages].contains(peer.user)
-            && operatorGroup.map { peer.isIn(group: $0) } == true
     }
 
     // MARK: - Looking
