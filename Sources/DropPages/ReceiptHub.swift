@@ -40,9 +40,8 @@ actor ReceiptHub {
     private var watchers: [Int: Watcher] = [:]
     private var lastWatcher = 0
     private var entries: [UploadID: Entry] = [:]
-    /// The number of the last event. Numbers begin with the time, so that those of an earlier process are smaller.
-    private var last: UInt64
-    private let first: UInt64
+    /// Of events. They begin with the time, so that those of an earlier process are smaller.
+    private var numbers: (first: UInt64, last: UInt64)
     /// The newest outcome that was looked at.
     private var cursor: Int64?
     private var turn = 0
@@ -50,6 +49,8 @@ actor ReceiptHub {
 
     /// For how long uploads are reported, in seconds.
     static let memory: Int64 = 7 * 86_400
+    /// The most streams of one owner.
+    static let streams = 8
     static let lifetime = Duration.seconds(120)
     static let silence = Duration.seconds(15)
     /// Until the next question: while something was placed lately, and else.
@@ -66,8 +67,8 @@ actor ReceiptHub {
     ) {
         (self.store, self.inbox, self.ask, self.pause) = (store, inbox, ask, pause)
         let now = FileTime.now
-        last = (UInt64(max(0, now.seconds)) * 1_000 + UInt64(now.nanoseconds / 1_000_000)) << 10
-        first = last
+        let first = (UInt64(max(0, now.seconds)) * 1_000 + UInt64(now.nanoseconds / 1_000_000)) << 10
+        numbers = (first, first)
     }
 
     /// Events until the stream is dropped or has lasted long enough: all of this owner that are known, or those after `after`, which
@@ -77,7 +78,12 @@ actor ReceiptHub {
         lastWatcher += 1
         let number = lastWatcher
         continuation.onTermination = { _ in Task { await self.left(number) } }
-        let goesOn = after.map { (first...last).contains($0) } ?? false
+        let goesOn = after.map { (numbers.first...numbers.last).contains($0) } ?? false
+        // What waits to be sent is in memory: who asks again and again loses the oldest stream.
+        let own = watchers.filter { $0.value.owner == owner }.keys.sorted()
+        if own.count >= Self.streams, let oldest = own.first {
+            watchers.removeValue(forKey: oldest)?.events.finish()
+        }
         if !goesOn { entries = entries.filter { $0.value.owner != owner } }
         let now = ContinuousClock.now
         watchers[number] = Watcher(
@@ -175,8 +181,8 @@ actor ReceiptHub {
             entries[id]?.isAsked = isAsked || old.isAsked
             return
         }
-        last += 1
-        entries[id] = Entry(owner: record.new.owner, receipt: receipt, number: last, isAsked: isAsked)
+        numbers.last += 1
+        entries[id] = Entry(owner: record.new.owner, receipt: receipt, number: numbers.last, isAsked: isAsked)
     }
 
     // MARK: - Telling
@@ -192,7 +198,7 @@ actor ReceiptHub {
                 watcher.events.yield(event.bytes)
                 watcher.lastSent = now
             }
-            watcher.through = max(watcher.through, last)
+            watcher.through = max(watcher.through, numbers.last)
             if now - watcher.lastSent >= Self.silence {
                 watcher.events.yield(ServerEvent.comment)
                 watcher.lastSent = now
