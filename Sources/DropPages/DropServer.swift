@@ -39,9 +39,12 @@ package struct DropServer: Sendable {
     private let uploads: UploadHandler
     private let receipts: ReceiptHub
     private let links: GuestLinkFile
+    private let questions = Locked(0)
 
     /// The most entries of a question for what is known, and its bytes.
     static let known = (entries: 1_000, bytes: 512 << 10)
+    /// How many such questions are held at a time.
+    static let questionsAtOnce = 16
     /// Uploads that a guest may have begun and not finished.
     static let openByGuest = 8
 
@@ -59,7 +62,7 @@ package struct DropServer: Sendable {
         let desk = CareDesk(store)
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(60))
-            await desk.tidy()
+            for failure in await desk.tidy() { options.log(failure) }
         }
     }
 
@@ -80,7 +83,9 @@ package struct DropServer: Sendable {
         case "up":
             var owner: DropOwner?
             if case .local(let user) = request.peer, user == options.pages,
-                let name = request.head.fields["remote-user"], Person.isName(name)
+                let name = request.head.fields["remote-user"], Person.isName(name),
+                // Whose directory is that of the guests.
+                name != "guests"
             {
                 owner = .person(name)
             }
@@ -181,6 +186,13 @@ package struct DropServer: Sendable {
 
     /// What need not be sent, or not from its first byte on. Guests learn of their own files alone.
     private func known(_ owner: DropOwner, _ request: WebRequest, _ body: inout WebBody) async -> WebResponse {
+        let isAdmitted = questions.withLock { count in
+            guard count < Self.questionsAtOnce else { return false }
+            count += 1
+            return true
+        }
+        guard isAdmitted else { return .refusal(.tooManyRequests, "too many ask at once; ask again") }
+        defer { questions.withLock { $0 -= 1 } }
         var bytes = request.body
         do {
             while let piece = try await body.next() {
@@ -245,7 +257,7 @@ private actor CareDesk {
 
     init(_ store: DropStore) { self.store = store }
 
-    func tidy() { store.tidy() }
+    func tidy() -> [String] { store.tidy() }
 }
 
 extension WebResponse {

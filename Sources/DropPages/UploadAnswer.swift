@@ -130,15 +130,20 @@ package struct UploadAnswer: Hashable, Sendable {
             refuse(.badRequest, "another length was announced")
             problem = "https://iana.org/assignments/http-problem-types#inconsistent-upload-length"
         case .tooLong(let limit): refuse(.contentTooLarge, "the file may have \(limit) bytes")
-        case .tooManyOpen: refuse(.tooManyRequests, "too many uploads are unfinished; finish or end some")
+        case .tooManyOpen:
+            refuse(.tooManyRequests, "too many uploads are unfinished; finish or end some")
+            add("Retry-After", "60")
         case .overTotal: refuse(.insufficientStorage, "what may be sent was sent")
+        case .lengthRequired: refuse(.lengthRequired, "say the length of the file at once")
+        case .inboxGone: refuse(.unavailable, "the inbox is not there; send it later")
+        case .ignoredName(let rule): refuse(.unprocessableContent, DropName.Refusal.ignored(rule: rule).message)
         case .empty: refuse(.unprocessableContent, "an empty file is no photo")
         case .wrongDigest:
             refuse(
                 dialect == .tus ? .checksumMismatch : .badRequest,
                 "the bytes are not those of their digest; send them again")
         case .noRoom: refuse(.insufficientStorage, "the disk is full; nothing that was acknowledged is lost")
-        case .system: refuse(.failed, "the disk refused it; nothing that was acknowledged is lost")
+        case .system: refuse(.failed, "the server's disk refused it; its journal has the reason")
         }
         // Of an upload that goes on, where that is.
         if let id, status != .notFound, status != .gone, dialect == .draft { add("Location", "\(base)\(id)") }

@@ -97,8 +97,17 @@ package struct UploadHandler: Sendable {
                     ]
                     try? await body.inform(fields.map { (name: $0.0, value: $0.1) })
                 }
-                let record = try await receive(bytes, for: created, limits, desk, request, &body)
-                return .upload(created, record, wasCreated: true)
+                do throws(DropError) {
+                    let record = try await receive(bytes, for: created, limits, desk, request, &body)
+                    return .upload(created, record, wasCreated: true)
+                } catch {
+                    // The client is not told its number, and could neither continue nor end it.
+                    switch error {
+                    case .superseded, .placed, .ended: break
+                    default: if head.dialect != .draft { try? await desk.cancel(created) }
+                    }
+                    throw error
+                }
             }
         } catch {
             return .failed(error, id)
@@ -159,15 +168,27 @@ extension UploadHandler {
     }
 }
 
-/// The disk work of one request, on a queue of its own, since any of it may wait.
+/// The disk work of one request, on one of the queues that may wait.
 private actor UploadDesk {
-    private let queue = MonitorQueue(label: "photo-inbox.drop.upload")
+    /// A few for all requests: each is a thread that waits for the disk, and what comes at once is synced at once.
+    private static let queues = (0..<16).map { MonitorQueue(label: "photo-inbox.drop.upload.\($0)") }
+    private static let turn = Locked(0)
+
+    private let queue: MonitorQueue
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
 
     private let store: DropStore
     private var upload: (id: UploadID, writer: UploadWriter, isResumable: Bool)?
 
-    init(_ store: DropStore) { self.store = store }
+    init(_ store: DropStore) {
+        self.store = store
+        queue =
+            Self.queues[
+                Self.turn.withLock { turn in
+                    turn = (turn + 1) % Self.queues.count
+                    return turn
+                }]
+    }
 
     func create(_ new: NewUpload, _ limits: DropLimits) throws(DropError) -> UploadID { try store.create(new, limits) }
 
@@ -179,11 +200,12 @@ private actor UploadDesk {
 
     func status(of id: UploadID) throws(DropError) -> UploadRecord {
         let record = try store.status(of: id)
-        // All bytes are here, and the answer that said so, or the end before it, was lost.
-        if record.phase == .receiving, record.offset > 0, record.offset == record.length {
-            return try store.complete(id)
+        // All bytes are here, and the answer that said so, or the end before it, was lost; or its name could not be given.
+        switch record.phase {
+        case .receiving where record.offset > 0 && record.offset == record.length: return try store.complete(id)
+        case .whole, .placing: return try store.complete(id)
+        case .receiving, .placed, .ended: return record
         }
-        return record
     }
 
     func record(of id: UploadID) throws(DropError) -> UploadRecord { try store.record(id) }

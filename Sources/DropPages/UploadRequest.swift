@@ -71,11 +71,29 @@ package struct UploadHead: Hashable, Sendable {
     /// Throws for what is malformed, or belongs to no dialect. `segments` are those behind the place of uploads.
     package init(_ head: RequestHead, _ segments: ArraySlice<String>) throws(UploadMistake) {
         dialect = try Self.dialect(of: head)
+        try Self.checkContent(of: head)
         switch dialect {
         case .tus: request = try Self.tus(head, segments)
         case .draft: request = try Self.draft(head, segments)
         case .put: request = .create(try Self.put(head, segments))
         case .post: request = try Self.post(head, segments)
+        }
+    }
+
+    /// Refuses bodies that are not the bytes of a file as they are: a part of one, or compressed.
+    private static func checkContent(of head: RequestHead) throws(UploadMistake) {
+        guard head.fields.values(of: "content-encoding").allSatisfy({ $0.lowercased() == "identity" }) else {
+            throw UploadMistake("send the file as it is, without Content-Encoding", .unsupportedMediaType)
+        }
+        for range in head.fields.values(of: "content-range") {
+            // `bytes 0-9/10` is all of it, as curl says it.
+            let parts = range.split(omittingEmptySubsequences: false) { " -/".contains($0) }
+            guard parts.count == 4, parts[0] == "bytes", parts[1] == "0", let last = Int(parts[2]),
+                let all = Int(parts[3]), all > 0, last == all - 1, head.body == .length(all)
+            else {
+                throw UploadMistake(
+                    "a part of a file is continued by tus, by the draft or by POST, not by Content-Range")
+            }
         }
     }
 
@@ -157,7 +175,7 @@ package struct UploadHead: Hashable, Sendable {
         func text(_ name: String) -> String? { metadata[name].map { String(decoding: $0, as: UTF8.self) } }
         creation.modified = try (text("lastModified") ?? text("modified")).map(milliseconds)
         creation.digest = try text("sha256").map(hexadecimalDigest)
-        creation.set = try set(metadata["set"], text("of"))
+        // No set: tus has no answer that says that a file waits for others.
         creation.bytes = try tusBytes(head)
         if creation.bytes == nil, head.body != .none {
             throw UploadMistake("the body is no application/offset+octet-stream", .unsupportedMediaType)

@@ -20,6 +20,12 @@ package enum DropError: Error, Hashable, Sendable {
     /// Its owner has sent what is allowed.
     case overTotal
     case empty
+    /// Its owner has a total, so its length must be said at once.
+    case lengthRequired
+    /// The inbox was moved away, or another file system is mounted over it.
+    case inboxGone
+    /// Its name, as the file system allows it, is one that the daemon would ignore, by this rule.
+    case ignoredName(rule: String)
     /// Bytes are not those of the digest that came with them.
     case wrongDigest
     /// The disk is full, or as full as it may be.

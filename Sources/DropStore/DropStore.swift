@@ -33,6 +33,7 @@ package final class DropStore: Sendable {
     /// A ledger of this size is written anew if most of it is outdated.
     private static let ledgerSize: UInt64 = 4 << 20
 
+    private let path: BytePath
     let root: OwnedDescriptor
     let hidden: OwnedDescriptor
     let options: Options
@@ -48,6 +49,7 @@ package final class DropStore: Sendable {
     /// has it, and EOPNOTSUPP where the file system cannot give a name without replacing another.
     package init(_ path: BytePath, _ options: Options = Options()) throws {
         self.options = options
+        self.path = path
         root = try openDirectory(path)
         hidden = try Self.openHidden(in: root)
         let trial = try FileSystemTrial(in: hidden, path: path)
@@ -68,13 +70,14 @@ package final class DropStore: Sendable {
             }
         }
         origin = (reading, last)
-        let start = try StoreRecovery(of: table, in: hidden, damaged: content.damaged)
+        let start = try StoreRecovery(of: table, in: hidden, of: root, damaged: content.damaged)
         remarks = start.remarks
         books = Locked(Books(table: table))
         if content.damaged > 0 || content.isTorn { try ledger.replace(table.lines, in: hidden) }
         try record([.clock(reading)] + start.entries)
         if !start.entries.isEmpty { try ledger.sync() }
         for part in start.outdated { try hidden.unlink(part) }
+        for part in start.unknown { try hidden.keep(part) }
         tidy()
     }
 
@@ -104,7 +107,11 @@ package final class DropStore: Sendable {
             if length == 0 { throw .empty }
             if length > limits.largest { throw .tooLong(limit: limits.largest) }
         }
+        if new.length == nil, limits.total != nil { throw .lengthRequired }
+        try checkInbox()
+        try placement.check(new, in: self)
         try checkRoom(for: new.length ?? 0)
+        endUnused(of: new.owner, limits)
         let id = UploadID()
         let file = try dropping { () throws(SystemCallError) in
             SharedFile(try hidden.openBeneath(id.part, [.readWrite, .createNew], mode: 0o600))
@@ -123,6 +130,21 @@ package final class DropStore: Sendable {
         }
         return id
     }
+
+    /// Ends the oldest upload without a byte where its owner has too many: what began it has been given up.
+    private func endUnused(of owner: DropOwner, _ limits: DropLimits) {
+        let unused: UploadID? = books.withLock { books in
+            guard books.table.use(of: owner).open >= limits.open else { return nil }
+            return books.table.uploads.filter {
+                $0.value.new.owner == owner && $0.value.phase == .receiving && $0.value.offset == 0
+                    && $0.value.changed < seconds - Self.unusedPatience
+            }.min { $0.value.changed < $1.value.changed }?.key
+        }
+        if let unused { try? end(unused, .expired) }
+    }
+
+    /// Seconds.
+    private static let unusedPatience: Int64 = 600
 
     /// Continues an upload at `offset`, and ends a writer that another request has. With `digest`, the bytes that come count only
     /// if they have it.
@@ -177,7 +199,7 @@ package final class DropStore: Sendable {
         let upload = try live(id)
         try upload.state.withLock { state throws(DropError) in
             if length > limits.largest { throw .tooLong(limit: limits.largest) }
-            guard length >= state.offset else { throw .wrongLength }
+            guard length >= state.written else { throw .wrongLength }
             try books.withLock { books throws(DropError) in
                 guard let known = books.table[id] else { throw .notFound }
                 if let announced = known.length {
@@ -198,7 +220,7 @@ package final class DropStore: Sendable {
     /// All bytes came: gives the file its name, durably, or lets it wait for others of its set. May be repeated after a failure.
     package func complete(_ id: UploadID) throws(DropError) -> UploadRecord {
         if case .receiving = try record(id).phase { try seal(try live(id)) }
-        let companions = books.withLock { $0.table.companions(of: id) }
+        let companions = books.withLock { $0.table.companions(of: id, since: seconds - options.setPatience) }
         if let companions { try placement.place(companions, in: self) } else { try dropping(ledger.sync) }
         let known = try record(id)
         switch known.phase {
@@ -217,7 +239,10 @@ package final class DropStore: Sendable {
             guard let file = state.file else { return }
             try dropping { () throws(SystemCallError) in try state.withdraw() }
             let known = try record(id)
-            guard state.offset == known.length ?? state.offset else { throw .wrongOffset(state.offset) }
+            guard state.offset == known.length ?? state.offset else {
+                try sync(upload, &state)
+                throw .wrongOffset(state.synced)
+            }
             guard state.offset > 0 else {
                 try end(id, .empty, &state)
                 throw .empty
@@ -256,22 +281,41 @@ package final class DropStore: Sendable {
     // MARK: - From time to time
 
     /// Expires what nobody continues, places what waits in vain, and keeps the ledger small. From time to time.
-    package func tidy() {
+    /// Returns what failed, for the administrator.
+    @discardableResult
+    package func tidy() -> [String] {
         let now = seconds
         let (abandoned, waiting) = books.withLock { books in
             (books.table.abandoned(since: now - options.keep), books.table.waiting(since: now - options.setPatience))
         }
-        for id in abandoned { try? end(id, .expired) }
-        for group in waiting { try? placement.place(group, in: self) }
+        var failures: [String] = []
+        func attempt(_ what: String, _ body: () throws(DropError) -> Void) {
+            do throws(DropError) { try body() } catch { failures.append("\(what): \(error)") }
+        }
+        for id in abandoned {
+            attempt("upload \(id)") { () throws(DropError) in
+                let known = try record(id)
+                // All its bytes are here, and only the end of its request was lost.
+                if known.offset > 0, known.offset == known.length {
+                    _ = try complete(id)
+                } else {
+                    try end(id, .expired)
+                }
+            }
+        }
+        for group in waiting {
+            attempt("\(group.count) uploads get no name in the inbox") { () throws(DropError) in
+                try placement.place(group, in: self)
+            }
+        }
         placement.removeEmptyDirectories(of: self)
         try? books.withLock { books throws(SystemCallError) in
             try record([.clock(options.clock())], &books)
             books.table.forget(at: now)
-            guard ledger.size > Self.ledgerSize else { return }
-            let lines = books.table.lines + [LedgerLine(now, .clock(options.clock()))]
-            guard lines.reduce(0, { $0 + $1.text.utf8.count }) < Int(ledger.size / 2) else { return }
-            try ledger.replace(lines, in: hidden)
+            guard ledger.size > Self.ledgerSize, ledger.lines > 2 * books.table.lineCount else { return }
+            try ledger.replace(books.table.lines + [LedgerLine(now, .clock(options.clock()))], in: hidden)
         }
+        return failures
     }
 
     /// Before the program ends: makes durable what came, and places what waits for others.
@@ -294,6 +338,14 @@ package final class DropStore: Sendable {
     package func secondsLeft(of record: UploadRecord) -> Int64 { max(0, record.changed + options.keep - seconds) }
 
     // MARK: - Steps
+
+    /// Throws if the inbox is not at its path any more: what is put there nobody would see.
+    func checkInbox() throws(DropError) {
+        let (there, own) = try dropping { () throws(SystemCallError) in
+            (try FileStatus(at: path, followingLinks: true), try FileStatus(of: root))
+        }
+        guard there.identity.inode == own.identity.inode, there.device == own.device else { throw .inboxGone }
+    }
 
     /// Throws if fewer than `bytes` can be written without falling below what must stay free.
     func checkRoom(for bytes: UInt64 = 0) throws(DropError) {
@@ -324,7 +376,10 @@ package final class DropStore: Sendable {
 
     /// Ends the writer: what counts becomes durable, the rest is cut off.
     private func interrupt(_ upload: LiveUpload, _ state: inout LiveUpload.State) throws(DropError) {
-        guard state.file != nil else { throw .placed }
+        guard state.file != nil else {
+            if case .ended(let end) = try record(upload.id).phase { throw .ended(end) }
+            throw .placed
+        }
         state.writer += 1
         try dropping { () throws(SystemCallError) in try state.withdraw() }
         try sync(upload, &state)
@@ -392,7 +447,7 @@ package final class DropStore: Sendable {
         try dropping { () throws(SystemCallError) in
             try record([.ended(id, end)])
             try ledger.sync()
-            try hidden.unlink(id.part)
+            if end == .failed { try hidden.keep(id) } else { try hidden.unlink(id.part) }
         }
         return books.withLock { $0.live.removeValue(forKey: id) }
     }
@@ -418,6 +473,16 @@ package final class DropStore: Sendable {
     /// The same, for an upload.
     private func add(_ entry: LedgerEntry, _ books: inout Books) throws(DropError) {
         do throws(SystemCallError) { try record([entry], &books) } catch { throw DropError(error) }
+    }
+}
+
+extension OwnedDescriptor {
+    /// Keeps the bytes of an upload that cannot go on under a name that no start looks at.
+    borrowing func keep(_ id: UploadID) throws(SystemCallError) {
+        do throws(SystemCallError) {
+            try rename(id.part, replacing: id.kept)
+            try syncDirectory()
+        } catch { guard error.code == .noSuchFileOrDirectory else { throw error } }
     }
 }
 

@@ -2,6 +2,7 @@ import FileValues
 import Filing
 import Glibc
 import LinuxKernel
+import PhotoModel
 import SystemPackage
 
 /// Gives whole uploads their names in the inbox. Those that come while others are placed are placed together, and share their
@@ -55,7 +56,33 @@ final class Placement: Sendable {
         try (job.result.withLock { $0 } ?? .success(())).get()
     }
 
+    /// Throws if an upload cannot get its name: before its bytes are sent.
+    func check(_ new: NewUpload, in store: DropStore) throws(DropError) {
+        let path = BytePath(new.owner.description)
+        // What the file system allows may be a name that the daemon ignores.
+        switch NameRules.decide(trial.fitting(path: path.appending(new.name.path))) {
+        case .take, .sidecar: break
+        case .unfinished(let rule), .ignored(let rule): throw .ignoredName(rule: rule)
+        }
+        try dropping { () throws(SystemCallError) in
+            let directory: OwnedDescriptor
+            do throws(SystemCallError) { directory = try store.root.openDirectoryBeneath(path) } catch {
+                if error.code == .noSuchFileOrDirectory { return }
+                throw error
+            }
+            guard try FileStatus(of: directory).device == FileStatus(of: store.root).device else {
+                throw SystemCallError("renameat2", .improperLink, path: path)
+            }
+            let number = directory.raw
+            try systemCall("faccessat", path: path) { faccessat(number, ".", W_OK | X_OK, AT_EACCESS) }
+        }
+    }
+
     private func place(_ jobs: [Job], _ held: inout Held, _ store: DropStore) {
+        do throws(DropError) { try store.checkInbox() } catch {
+            for job in jobs { job.result.withLock { $0 = .failure(error) } }
+            return
+        }
         var plans: [Plan] = []
         var taken: Set<BytePath> = []
         var found: Set<UploadID> = []
@@ -63,14 +90,15 @@ final class Placement: Sendable {
             // Two members of a set that end at the same time both ask for it.
             let ids = job.ids.filter { isWhole($0, store) && found.insert($0).inserted }
             do throws(SystemCallError) {
-                plans += try plan(ids, &taken, store).map { Plan(id: $0, job: job, path: $1) }
+                let new = try plan(ids, &taken, store)
+                if new.isEmpty { continue }
+                // At once: where the next one goes depends on it.
+                try store.record(new.map { .placing($0.0, $0.1) })
+                plans += new.map { Plan(id: $0.0, job: job, path: $0.1) }
             } catch { job.result.withLock { $0 = .failure(DropError(error)) } }
         }
         do throws(SystemCallError) {
-            if !plans.isEmpty {
-                try store.record(plans.map { .placing($0.id, $0.path) })
-                try store.ledger.sync()
-            }
+            if !plans.isEmpty { try store.ledger.sync() }
         } catch {
             for job in jobs { job.result.withLock { $0 = .failure(DropError(error)) } }
             return
@@ -112,6 +140,9 @@ final class Placement: Sendable {
             return plans
         }
         let day = BytePath(store.options.today())
+        let first = store.books.withLock { books in
+            records.map { books.table.number(for: $0.1, day: store.options.today()) }.max() ?? 0
+        }
         let known = taken
         func path(_ new: NewUpload, _ number: Int) -> BytePath {
             trial.fitting(
@@ -122,14 +153,14 @@ final class Placement: Sendable {
             for (_, new) in records {
                 let path = path(new, number)
                 if known.contains(path) || store.books.withLock({ $0.table.isNamed(path) }) { return false }
-                guard try Self.isFree(path, in: store.root) else { return false }
+                guard try isPathFree(path, in: store.root) else { return false }
             }
             return true
         }
         let number = try FileNames.withFreeNumber { number throws(SystemCallError) -> Int? in
-            try isFree(number) ? number : nil
+            try isFree(first + number) ? first + number : nil
         } isFree: { number throws(SystemCallError) in
-            try isFree(number)
+            try isFree(first + number)
         }
         guard let number else { throw SystemCallError("renameat2", .fileExists, path: records.first?.1.name.path) }
         let plans = records.map { ($0.0, path($0.1, number)) }
@@ -139,17 +170,6 @@ final class Placement: Sendable {
 
     private func books(_ ids: [UploadID], _ store: DropStore) -> [(UploadID, NewUpload)] {
         store.books.withLock { books in ids.compactMap { id in books.table[id].map { (id, $0.new) } } }
-    }
-
-    private static func isFree(_ path: BytePath, in root: borrowing OwnedDescriptor) throws(SystemCallError) -> Bool {
-        do throws(SystemCallError) {
-            return try root.openDirectoryBeneath(path.parent).isFree(path.name)
-        } catch {
-            // A file, or a link, in place of a directory.
-            if error.code == .notDirectory || error.code == .tooManySymbolicLinkLevels { return false }
-            if error.code == .noSuchFileOrDirectory { return true }
-            throw error
-        }
     }
 
     private func rename(
@@ -162,11 +182,19 @@ final class Placement: Sendable {
             throw SystemCallError("fstatat", .invalidArgument, path: plan.id.part)
         }
         for _ in 0..<Self.attempts {
-            let directory = try open(plan.path.parent, &directories, &held, store)
             do throws(SystemCallError) {
+                let directory = try open(plan.path.parent, &directories, &held, store)
                 try store.hidden.rename(plan.id.part, to: directory.descriptor, as: plan.path.name)
                 return
-            } catch { guard error.code == .fileExists else { throw error } }
+            } catch {
+                if error.code == .noSuchFileOrDirectory {
+                    // Somebody has removed the directory, which was empty.
+                    directories[plan.path.parent] = nil
+                    held.directories.remove(plan.path.parent)
+                    continue
+                }
+                guard error.code == .fileExists else { throw error }
+            }
             var taken: Set = [plan.path]
             guard let other = try self.plan([plan.id], &taken, store).first else { break }
             plan.path = other.1
@@ -201,7 +229,8 @@ final class Placement: Sendable {
         lock.withLock { held in
             for path in paths {
                 var path = path
-                while path.components.count > 1, !path.components.contains(BytePath(today)),
+                while path.components.count > 1,
+                    !path.components.contains(where: { $0.bytes.starts(with: Array(today.utf8)) }),
                     let parent = try? store.root.openDirectoryBeneath(path.parent),
                     path.name.withCString({ unlinkat(parent.raw, $0, Int32(AT_REMOVEDIR)) }) == 0
                 {

@@ -1,60 +1,107 @@
 import FileValues
+import Filing
 import LinuxKernel
 import SystemPackage
 
 /// What a restart does, by the ledger and the parts that are there; see the table in docs/decisions/0061.
+///
+/// Bytes that anybody may have been told are durable are never removed: what cannot be continued gets a name in the hidden
+/// directory that no start touches, and a person decides.
 struct StoreRecovery {
     private(set) var entries: [LedgerEntry] = []
     /// Parts to be removed, when the entries are durable.
     private(set) var outdated: [BytePath] = []
+    /// Parts that no upload has any more, to be kept under another name.
+    private(set) var unknown: [UploadID] = []
     private(set) var remarks: [String] = []
 
     /// `damaged` lines of the ledger are not in the table.
-    init(of table: UploadTable, in hidden: borrowing OwnedDescriptor, damaged: Int) throws(SystemCallError) {
+    init(
+        of table: UploadTable, in hidden: borrowing OwnedDescriptor, of root: borrowing OwnedDescriptor, damaged: Int
+    ) throws(SystemCallError) {
         if damaged > 0 { remarks.append("\(damaged) lines of the ledger of uploads were damaged and are left out") }
         let parts = Set(try hidden.entries().compactMap { UploadID(part: $0.name) })
         for part in parts where table[part] == nil {
-            // It was never reported, unless its line is one of those.
-            if damaged == 0 {
+            // An empty one is of an upload whose begin was interrupted.
+            if (try? FileStatus(of: part.part, in: hidden).identity.size) == 0 {
                 outdated.append(part.part)
             } else {
-                remarks.append("\(DropStore.directory)/\(part.part) is not in the ledger and stays")
+                set(aside: part, "is not in the ledger")
             }
         }
         for (id, record) in table.uploads {
-            if parts.contains(id) { try decide(id, record, in: hidden) } else { decide(id, record) }
+            // What cannot be looked at now holds up no other.
+            do throws(SystemCallError) {
+                if parts.contains(id) {
+                    try decide(id, record, in: hidden, of: root)
+                } else {
+                    try decide(id, record, of: root)
+                }
+            } catch { remarks.append("upload \(id) cannot be looked at, and stays as it is: \(error)") }
         }
+        if entries.contains(where: { if case .placed = $0 { true } else { false } }) { try hidden.syncDirectory() }
     }
 
     private mutating func decide(
-        _ id: UploadID, _ record: UploadRecord, in hidden: borrowing OwnedDescriptor
+        _ id: UploadID, _ record: UploadRecord, in hidden: borrowing OwnedDescriptor, of root: borrowing OwnedDescriptor
     ) throws(SystemCallError) {
         switch record.phase {
         case .receiving:
             if try FileStatus(of: id.part, in: hidden).identity.size < record.offset { lose(id, hasPart: true) }
-        case .whole(let digest), .placing(let digest, _):
+        case .whole(let digest), .placing(let digest, _), .placed(let digest, _):
             let part = try hidden.openBeneath(id.part, .read)
             guard let length = record.length, try FileStatus(of: part).identity.size == length,
                 try hashPart(part, length) == digest
-            else { return lose(id, hasPart: true) }
-            // Its name was not given.
-            if case .placing = record.phase { entries.append(.whole(id, digest)) }
-        case .placed: remarks.append("\(DropStore.directory)/\(id.part) has its name in the inbox and stays")
+            else {
+                if record.isOpen { return lose(id, hasPart: true) }
+                return set(aside: id, "is of an upload that has its name in the inbox")
+            }
+            // Its name was not given, or a power cut took it.
+            if case .whole = record.phase { return }
+            if case .placed(_, let path) = record.phase, try !isPathFree(path, in: root) {
+                return set(aside: id, "is of an upload that has its name in the inbox")
+            }
+            entries.append(.whole(id, digest))
+        case .ended(.lost), .ended(.failed): set(aside: id, "is of an upload that was lost")
         case .ended: outdated.append(id.part)
         }
     }
 
-    private mutating func decide(_ id: UploadID, _ record: UploadRecord) {
+    private mutating func decide(
+        _ id: UploadID, _ record: UploadRecord, of root: borrowing OwnedDescriptor
+    ) throws(SystemCallError) {
         switch record.phase {
         case .receiving, .whole: lose(id, hasPart: false)
-        case .placing: entries.append(.placed(id))
+        case .placing(_, let path):
+            // A power cut could still undo the rename.
+            do throws(SystemCallError) {
+                try root.openDirectoryBeneath(path.parent).syncDirectory()
+            } catch { guard error.code == .noSuchFileOrDirectory || error.code == .notDirectory else { throw error } }
+            entries.append(.placed(id))
         case .placed, .ended: break
         }
     }
 
     private mutating func lose(_ id: UploadID, hasPart: Bool) {
         entries.append(.ended(id, .lost))
-        if hasPart { outdated.append(id.part) }
         remarks.append("upload \(id) is lost: its bytes are not those of the ledger")
+        if hasPart { set(aside: id, "has what is left of it") }
+    }
+
+    private mutating func set(aside id: UploadID, _ why: String) {
+        unknown.append(id)
+        remarks.append("\(DropStore.directory)/\(id.kept) \(why), and stays")
+    }
+}
+
+/// Whether nothing has this path; a file in place of one of its directories has it.
+func isPathFree(_ path: BytePath, in root: borrowing OwnedDescriptor) throws(SystemCallError) -> Bool {
+    do throws(SystemCallError) {
+        return try root.openDirectoryBeneath(path.parent).isFree(path.name)
+    } catch {
+        // A file, or a link, in place of a directory.
+        if error.code == .notDirectory || error.code == .tooManySymbolicLinkLevels { return false }
+        if error.code == .noSuchFileOrDirectory { return true }
+        throw error
     }
 }

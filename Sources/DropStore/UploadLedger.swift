@@ -9,6 +9,7 @@ final class UploadLedger: Sendable {
         var file: SharedFile
         /// Where the next line goes: what a failed call has written behind it is overwritten.
         var end: UInt64
+        var lines = 0
         /// Lines since the start, for ``sync()``.
         var appended = 0
         var isBroken = false
@@ -47,6 +48,8 @@ final class UploadLedger: Sendable {
         let (file, end) = state.withLock { ($0.file, $0.end) }
         var content = Content()
         let bytes = try file.descriptor.read(Int(end))
+        // What was not read must not count as if it were not there.
+        guard bytes.count == Int(end) else { throw SystemCallError("pread", .ioError, path: Self.name) }
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
         for (index, line) in lines.enumerated() {
             if let line = LedgerLine(String(decoding: line, as: UTF8.self)) {
@@ -58,8 +61,12 @@ final class UploadLedger: Sendable {
             }
         }
         if let last = bytes.last, last != UInt8(ascii: "\n") { content.isTorn = true }
+        state.withLock { $0.lines = content.lines.count }
         return content
     }
+
+    /// How many lines it has.
+    var lines: Int { state.withLock { $0.lines } }
 
     var size: UInt64 { state.withLock { $0.end } }
 
@@ -70,6 +77,7 @@ final class UploadLedger: Sendable {
             try state.file.descriptor.write(bytes, at: state.end)
             state.end += UInt64(bytes.count)
             state.appended += lines.count
+            state.lines += lines.count
         }
     }
 
@@ -100,7 +108,7 @@ final class UploadLedger: Sendable {
         let new = SharedFile(file)
         try synced.withLock { synced throws(SystemCallError) in
             let appended = state.withLock { state in
-                (state.file, state.end) = (new, UInt64(bytes.count))
+                (state.file, state.end, state.lines) = (new, UInt64(bytes.count), lines.count)
                 return state.appended
             }
             do throws(SystemCallError) { try directory.syncDirectory() } catch {

@@ -43,11 +43,44 @@ struct UploadTable {
     private var uses: [DropOwner: (bytes: UInt64, open: Int)] = [:]
     /// How many uploads have or get a name.
     private var names: [BytePath: Int] = [:]
+    /// The highest number of a directory that has a file of this stem, by owner, day, folder and stem.
+    private var numbers: [[UInt8]: Int] = [:]
+
+    /// Where a file is, for others with the same stem.
+    private struct Shot {
+        let key: [UInt8]
+        let number: Int
+
+        /// `path` is OWNER/DATE-NUMBER/FOLDER/NAME.
+        init?(_ path: BytePath, _ new: NewUpload) {
+            let depth = BytePath(new.owner.description).components.count
+            let components = path.components
+            guard components.count > depth + 1 else { return nil }
+            let directory = String(decoding: components[depth].bytes, as: UTF8.self)
+            let day = directory.prefix(10)
+            number = Int(directory.dropFirst(11)).map { $0 - 1 } ?? 0
+            key = Self.key(new, day: String(day))
+        }
+
+        static func key(_ new: NewUpload, day: String) -> [UInt8] {
+            // IMG_1.CR3.xmp is of the shot of IMG_1.CR3, as IMG_1.xmp is.
+            let path = new.name.path
+            let stem = path.name.bytes.prefix { $0 != UInt8(ascii: ".") }
+            let folded = String(decoding: path.parent.bytes + [UInt8(ascii: "/")] + stem, as: UTF8.self).lowercased()
+            return Array("\(new.owner)/\(day)/\(folded)".utf8)
+        }
+    }
+
+    /// The number of the day's directory at which the search for a free name begins: files of one stem must not come beside those
+    /// of an earlier shot that had the same.
+    func number(for new: NewUpload, day: String) -> Int { numbers[Shot.key(new, day: day)] ?? 0 }
 
     /// How long an upload without a name in the inbox is remembered after its end, and one with a name, in seconds.
     static let remembered: (ended: Int64, placed: Int64) = (7 * 86_400, 30 * 86_400)
     /// The most placed uploads that are remembered.
     static let mostPlaced = 10_000
+    /// The most of one owner that have ended without a name.
+    static let mostEnded = 1_000
 
     subscript(id: UploadID) -> UploadRecord? { uploads[id] }
 
@@ -78,7 +111,7 @@ struct UploadTable {
             return change(id, line) {
                 $0.phase = .whole(digest)
             } where: {
-                $0.isOpen && $0.length == $0.offset
+                ($0.isOpen || $0.path != nil) && $0.length == $0.offset
             }
         case .placing(let id, let path):
             guard let digest = uploads[id]?.digest else { return false }
@@ -124,7 +157,10 @@ struct UploadTable {
         if let record {
             uses[record.new.owner, default: (0, 0)].bytes += record.size
             if record.isOpen { uses[record.new.owner, default: (0, 0)].open += 1 }
-            if let path = record.path { names[path, default: 0] += 1 }
+            if let path = record.path {
+                names[path, default: 0] += 1
+                if let shot = Shot(path, record.new) { numbers[shot.key] = max(numbers[shot.key] ?? 0, shot.number) }
+            }
         }
     }
 
@@ -141,14 +177,15 @@ struct UploadTable {
     }
 
     /// The whole uploads that `id` is to be placed with, itself included: nil while others of its set are still to come.
-    func companions(of id: UploadID) -> [UploadID]? {
+    /// Members that got their names before `time` belong to another shot of the same word.
+    func companions(of id: UploadID, since time: Int64) -> [UploadID]? {
         guard let record = uploads[id] else { return nil }
         guard let set = record.new.set else { return [id] }
         let others = uploads.filter { $0.value.new.owner == record.new.owner && $0.value.new.set == set }
         let (whole, gone) = others.reduce(into: ([UploadID](), 0)) { sum, each in
             switch each.value.phase {
             case .whole: sum.0.append(each.key)
-            case .placed, .placing, .ended: sum.1 += 1
+            case .placed, .placing, .ended: if each.value.changed >= time { sum.1 += 1 }
             case .receiving: break
             }
         }
@@ -193,10 +230,18 @@ struct UploadTable {
             totals[record.new.owner, default: 0] += record.size
             put(nil, id)
         }
-        for (id, record) in uploads where record.changed < now - Self.remembered.ended {
-            if case .ended = record.phase { put(nil, id) }
+        let ended = uploads.filter { if case .ended = $0.value.phase { true } else { false } }
+        for group in Dictionary(grouping: ended, by: \.value.new.owner).values {
+            let sorted = group.sorted { $0.value.changed > $1.value.changed }
+            for (index, (id, record)) in sorted.enumerated()
+            where index >= Self.mostEnded || record.changed < now - Self.remembered.ended {
+                put(nil, id)
+            }
         }
     }
+
+    /// How many ``lines`` there are at most.
+    var lineCount: Int { totals.count + 6 * uploads.count + 1 }
 
     /// Lines that mean the same.
     var lines: [LedgerLine] {

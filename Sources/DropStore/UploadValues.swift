@@ -19,6 +19,8 @@ package struct UploadID: Hashable, Sendable, CustomStringConvertible {
     }
 
     var part: BytePath { BytePath("\(description).part") }
+    /// Of what is left of an upload that cannot go on.
+    var kept: BytePath { BytePath("\(description).kept") }
 
     /// The upload whose part has this name.
     init?(part: BytePath) {
@@ -56,7 +58,7 @@ package enum DropOwner: Hashable, Sendable, CustomStringConvertible {
 package struct DropName: Hashable, Sendable {
     /// Why a name is refused.
     package enum Refusal: Error, Hashable, Sendable {
-        /// Nothing, NUL, `.` or `..`.
+        /// Nothing, NUL, `.`, `..`, or too long.
         case malformed
         /// The daemon would ignore it, or wait for it for ever, by this rule.
         case ignored(rule: String)
@@ -64,6 +66,8 @@ package struct DropName: Hashable, Sendable {
         case links
     }
 
+    /// The most bytes of a path as it comes: it is kept in the ledger.
+    package static let limit = 1_024
     /// The most folders that are kept; those below them are left out.
     package static let depth = 8
 
@@ -73,7 +77,7 @@ package struct DropName: Hashable, Sendable {
 
     /// `path` has folders before its last slash.
     package init(_ path: [UInt8], of owner: DropOwner) throws(Refusal) {
-        guard !path.contains(0), path.last != UInt8(ascii: "/") else { throw .malformed }
+        guard path.count <= Self.limit, !path.contains(0), path.last != UInt8(ascii: "/") else { throw .malformed }
         original = BytePath(path)
         let components = original.components
         let directory = BytePath(owner.description)

@@ -29,6 +29,7 @@ package enum HTTPStatus: Int, Hashable, Sendable, CaseIterable {
     case requestTimeout = 408
     case conflict = 409
     case gone = 410
+    case lengthRequired = 411
     case preconditionFailed = 412
     case contentTooLarge = 413
     case targetTooLong = 414

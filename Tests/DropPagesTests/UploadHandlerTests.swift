@@ -207,6 +207,36 @@ struct UploadHandlerTests {
         try await world.end()
     }
 
+    @Test("An upload is not complete before it has its name, whatever is asked")
+    func noName() async throws {
+        let world = try World()
+        let created = try await world.ask("POST /up", [tus, name, "Upload-Length: 5"])
+        let place = try #require(created.fields["location"])
+        let blocker = world.inbox.appending("ana")
+        try Data("a file".utf8).write(to: URL(filePath: blocker))
+        #expect(try await world.ask("PATCH \(place)", [tus, bytes, "Upload-Offset: 0"], body: "hello").status == 500)
+        #expect(try await world.ask("HEAD \(place)", [tus]).status == 500)
+        // Nor does another begin.
+        #expect(try await world.ask("POST /up", [tus, name, "Upload-Length: 5"]).status == 500)
+        unlink(blocker)
+        #expect(try await world.ask("HEAD \(place)", [tus]).status == 200)
+        #expect(world.file("ana/2026-11-26/a.jpg") == "hello")
+        try await world.end()
+    }
+
+    @Test("What fails with its creation leaves nothing open whose number nobody was told")
+    func failedCreation() async throws {
+        let world = try World()
+        let sum = "Upload-Checksum: sha256 \(base64Encoded(digest("hello").bytes))"
+        for _ in 0..<2 {
+            let answer = try await world.ask("POST /up", [tus, name, bytes, sum, "Upload-Length: 5"], body: "hullo")
+            #expect(answer.status == 460 && answer.fields["location"] == nil)
+        }
+        #expect(world.store.uploads(of: .person("ana")).values.allSatisfy { !$0.isOpen })
+        #expect(try world.names() == [])
+        try await world.end()
+    }
+
     @Test("POST alone, and a set that is named together")
     func post() async throws {
         let world = try World()

@@ -53,7 +53,7 @@ struct UploadHeadTests {
         wanted.length = 5
         wanted.modified = FileTime(seconds: 1_700_000_000, nanoseconds: 123_000_000)
         wanted.digest = digest("a")
-        wanted.set = DropSet(token: [9, 8], count: 2)
+        // A set is not: tus could not say that a file waits for it.
         #expect(head.request == .create(wanted))
         let sum = base64Encoded(digest("hello").bytes)
         let both = try parse(
@@ -186,6 +186,15 @@ struct UploadHeadTests {
             ("POST", "/up?length=1", [], 400), ("POST", "/up?name=a&length=5&set=x", [], 400),
             ("POST", "/up?name=a&length=5&set=x&of=1", [], 400), ("PUT", "/up", [], 400),
             ("POST", "/up/\(Known.number)?at=x", [], 400),
+            ("PUT", "/up/a", [("Content-Length", "5"), ("Content-Range", "bytes 5-9/10")], 400),
+            ("PUT", "/up/a", [("Content-Length", "5"), ("Content-Range", "bytes 0-4/10")], 400),
+            ("PUT", "/up/a", [("Content-Length", "5"), ("Content-Range", "bytes 0-9/10")], 400),
+            ("PUT", "/up/a", [("Content-Length", "5"), ("Content-Range", "bytes 0-99999999999999999999/5")], 400),
+            ("PUT", "/up/a", [("Content-Length", "5"), ("Content-Encoding", "gzip")], 415),
+            (
+                "PATCH", "/up/\(Known.number)",
+                [Known.tus, Known.bytes, ("Upload-Offset", "5"), ("Content-Encoding", "gzip")], 415
+            ),
         ] as [(String, String, [(String, String)], Int)])
     func refused(method: String, target: String, fields: [(String, String)], status: Int) throws {
         // Some are no targets at all.
@@ -199,6 +208,12 @@ struct UploadHeadTests {
 }
 
 extension UploadHeadTests {
+    @Test("A range that is the whole file is no part of one")
+    func wholeRange() throws {
+        let fields = [("Content-Length", "10"), ("Content-Range", "bytes 0-9/10"), ("Content-Encoding", "identity")]
+        #expect(try creation(parse("PUT", "/up/a", fields)).length == 10)
+    }
+
     @Test("Whatever the fields are, a head is a request or is refused")
     func anything() throws {
         var chance = SeededGenerator(seed: 11)

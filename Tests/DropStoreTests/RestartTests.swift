@@ -71,10 +71,12 @@ struct RestartTests {
         let directory = try openDirectory(BytePath(world.scratch.appending(".photo-inbox-drop")))
         try directory.openBeneath(id.part, .readWrite).write(Array("X".utf8), at: 1)
         let store = try world.open()
-        #expect(store.remarks.count == 1)
+        #expect(store.remarks.count == 2)
         #expect(try store.status(of: id).phase == .ended(.lost))
         store.close()
         #expect(try world.files() == [:])
+        // It may be one bit of many gigabytes: a person decides.
+        #expect(try world.files(hidden: true)[".photo-inbox-drop/\(id).kept"] == "aXc")
     }
 
     @Test("A torn last line is nothing; a damaged one costs what it said, and no part that it may have been about")
@@ -98,20 +100,96 @@ struct RestartTests {
             }
             text = lines.joined(separator: "\n") + "\n"
         }
-        let store = try world.open()
-        #expect(store.remarks.count == 2)
-        #expect(throws: DropError.notFound) { try store.status(of: ids[0]) }
-        #expect(try store.status(of: ids[1]).offset == 2)
-        #expect(try world.files(hidden: true).keys.contains(".photo-inbox-drop/\(ids[0]).part"))
+        for remarks in [2, 0] {
+            let store = try world.open()
+            #expect(store.remarks.count == remarks)
+            #expect(throws: DropError.notFound) { try store.status(of: ids[0]) }
+            #expect(try store.status(of: ids[1]).offset == 2)
+            #expect(try world.files(hidden: true)[".photo-inbox-drop/\(ids[0]).kept"] == "ab")
+        }
     }
 
-    @Test("A part without a line was never acknowledged")
+    @Test("A part without a line is kept, but an empty one, whose begin was interrupted")
     func unknownPart() throws {
         let world = try world.get()
         _ = try world.open()
-        try world.put(".photo-inbox-drop/\(UploadID()).part", "x")
+        let id = UploadID()
+        try world.put(".photo-inbox-drop/\(id).part", "x")
+        try world.put(".photo-inbox-drop/\(UploadID()).part", "")
+        #expect(try world.open().remarks.count == 1)
+        #expect(
+            try world.files(hidden: true).keys.sorted() == [".photo-inbox-drop/\(id).kept", ".photo-inbox-drop/ledger"])
+    }
+
+    @Test("A ledger that is gone, empty or older costs no bytes", arguments: ["gone", "empty", "older"])
+    func restoredLedger(kind: String) throws {
+        let world = try world.get()
+        let ledger = world.scratch.appending(".photo-inbox-drop/ledger")
         _ = try world.open()
-        #expect(try world.files(hidden: true).keys.sorted() == [".photo-inbox-drop/ledger"])
+        let before = try world.files(hidden: true)[".photo-inbox-drop/ledger"] ?? ""
+        let id: UploadID
+        do {
+            let store = try world.open()
+            id = try store.create("a.heic", 5, set: DropSet(token: [1], count: 2))
+            _ = try store.send("photo", to: id)
+            _ = try store.complete(id)
+        }
+        if kind == "gone" { unlink(ledger) } else { try edit(world) { $0 = kind == "empty" ? "" : before } }
+        for remarks in [1, 0] {
+            #expect(try world.open().remarks.count == remarks)
+            #expect(try world.files(hidden: true)[".photo-inbox-drop/\(id).kept"] == "photo")
+        }
+    }
+
+    @Test("A name that a power cut took is given again")
+    func lostName() throws {
+        let world = try world.get()
+        let id: UploadID
+        do {
+            let store = try world.open()
+            id = try store.create("a.jpg", 5)
+            _ = try store.send("photo", to: id)
+            _ = try store.complete(id)
+        }
+        let part = world.scratch.appending(".photo-inbox-drop/\(id).part")
+        #expect(rename(world.scratch.appending("ana/2026-11-26/a.jpg"), part) == 0)
+        let store = try world.open()
+        #expect(store.remarks == [])
+        #expect(try world.files().values.sorted() == ["photo"])
+        #expect(try store.name(of: id) != nil)
+    }
+
+    @Test("A part that cannot be looked at holds up no other")
+    func oddPart() throws {
+        let world = try world.get()
+        let ids: [UploadID]
+        do {
+            let store = try world.open()
+            ids = try [1, 2].map { try store.create("\($0).heic", 5, set: DropSet(token: [UInt8($0)], count: 2)) }
+            for id in ids {
+                _ = try store.send("photo", to: id)
+                _ = try store.complete(id)
+            }
+        }
+        let part = world.scratch.appending(".photo-inbox-drop/\(ids[0]).part")
+        #expect(rename(part, part + "x") == 0 && symlink("/etc/hostname", part) == 0)
+        let store = try world.open()
+        #expect(store.remarks.count == 1 && store.remarks[0].contains("cannot be looked at"))
+        store.close()
+        #expect(try world.files().values.sorted() == ["photo"])
+        #expect(try store.name(of: ids[1]) != nil && store.name(of: ids[0]) == nil)
+    }
+
+    @Test("What is all there does not expire, but gets its name")
+    func allThere() throws {
+        let world = try world.get()
+        let store = try world.open()
+        let id = try store.create("a.jpg", 5)
+        _ = try store.send("photo", to: id)
+        world.pass(seconds: 8 * 86_400)
+        #expect(store.tidy() == [])
+        #expect(try world.files() == ["ana/2026-11-26/a.jpg": "photo"])
+        #expect(try store.name(of: id) != nil)
     }
 
     @Test("Time that passes expires an upload; a clock that jumps does not")

@@ -265,9 +265,10 @@ struct StoreTests {
     func links() throws {
         let world = try world.get()
         let outside = try ScratchDirectory()
-        #expect(symlink(outside.path, world.scratch.appending("ana")) == 0)
         let store = try world.open()
         let id = try store.create("a.jpg", 1)
+        #expect(symlink(outside.path, world.scratch.appending("ana")) == 0)
+        #expect(throws: DropError.self) { try store.create("b.jpg", 1) }
         _ = try store.send("a", to: id)
         #expect(throws: DropError.self) { try store.complete(id) }
         #expect(try openDirectory(outside.bytePath).entries().isEmpty)
@@ -330,7 +331,9 @@ struct StoreTests {
         #expect(throws: DropError.tooLong(limit: 100)) { try store.create("a.jpg", 101, of: guest, limits) }
         let first = try store.create("a.jpg", 100, of: guest, limits)
         #expect(throws: DropError.overTotal) { try store.create("b.jpg", 51, of: guest, limits) }
-        let second = try store.create("b.jpg", nil, of: guest, limits)
+        var unlimited = limits
+        unlimited.total = nil
+        let second = try store.create("b.jpg", nil, of: guest, unlimited)
         #expect(throws: DropError.tooManyOpen) { try store.create("c.jpg", 1, of: guest, limits) }
         // Others have limits of their own.
         _ = try store.create("c.jpg", 1, limits)

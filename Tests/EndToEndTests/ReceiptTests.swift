@@ -72,6 +72,8 @@ extension EndToEnd {
                 return found ?? ""
             }
 
+            func isSafe(_ id: UploadID) -> Bool { seen.withLock { $0[id]?.contains("\"safe\":true") == true } }
+
             /// What one who comes now hears of it.
             func anew(_ id: UploadID) async throws -> String {
                 for await bytes in await hub.events(for: ana, after: nil) {
@@ -148,6 +150,55 @@ extension EndToEnd {
                 $0 == [true, false]
             }
             try await daemon.stop()
+        }
+
+        @Test(
+            "A daemon that is killed at any call has called nothing safe that it has not filed",
+            .enabled(if: ControlKills.canTrace, "skipped: needs strace"), .tags(.campaign),
+            arguments: ControlKills.calls)
+        func killed(calls: String) async throws {
+            var kills = 0
+            for number in stride(from: 1, to: 60, by: 3) {
+                let house = try House(running: [
+                    "/usr/bin/strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e",
+                    "inject=\(calls):signal=SIGKILL:when=\(number)",
+                ])
+                try house.configure(House.oneCard)
+                let photo = try Photos.unique(number)
+                let early = Locked<[String]>([])
+                let door = try Door(house) { _ in
+                    if !house.files(in: house.library).values.contains(photo) {
+                        early.withLock { $0.append("safe before the library had it") }
+                    }
+                }
+                let id = try door.place(photo, as: "a.jpg")
+                let traced = try house.launch(["--config", house.path("photoinbox.toml")])
+                try await poll {
+                    traced.hasEnded || door.isSafe(id)
+                } until: {
+                    $0
+                }
+                let isDone = !traced.hasEnded
+                if !isDone { kills += 1 }
+                traced.signal(SIGKILL)
+                _ = try await traced.ending()
+                #expect(early.withLock { $0 } == [], "\(calls) \(number)")
+                // The next one finishes what was begun, and says the same of what was called safe.
+                let next = try RunningProgram([
+                    BuiltPrograms.path("photoinboxd"), "--config", house.path("photoinbox.toml"),
+                ])
+                try await door.receipt(of: id, "\"safe\":true")
+                try await poll {
+                    house.places(of: photo)
+                } until: {
+                    $0.count == 1 && $0[0].hasPrefix("library/")
+                }
+                next.signal(SIGTERM)
+                _ = try await next.ending()
+                #expect(early.withLock { $0 } == [], "\(calls) \(number)")
+                if isDone { break }
+            }
+            #expect(kills >= 3, "\(kills) kills")
         }
     }
 }
