@@ -79,12 +79,16 @@ int clinux_landlock_set(int version) { return new_set(version, 0); }
 #define READS UINT64_C(0x000c)
 /* WRITE_FILE, REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG, REFER, TRUNCATE: no devices, sockets, FIFOs, links. */
 #define WRITES UINT64_C(0x61b2)
+/* READ_DIR, REMOVE_DIR, MAKE_DIR, MAKE_REG, REFER. To replace a file, REMOVE_FILE would be needed; and nothing is moved from
+   here to where it may be read, since that is refused as well. */
+#define ADDS UINT64_C(0x2198)
 
-int clinux_landlock_allow(int set, int version, int place, int writes) {
+int clinux_landlock_allow(int set, int version, int place, int what) {
+    uint64_t rights = what == CLINUX_LANDLOCK_ADD ? ADDS : what == CLINUX_LANDLOCK_WRITE ? READS | WRITES : READS;
     struct {
         uint64_t rights;
         int32_t place;
-    } __attribute__((packed)) rule = {.rights = (READS | (writes ? WRITES : 0)) & file_rights(version), .place = place};
+    } __attribute__((packed)) rule = {.rights = rights & file_rights(version), .place = place};
     return (int)syscall(LANDLOCK_ADD_RULE, set, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0u);
 }
 

@@ -18,9 +18,12 @@ int clinux_landlock_version(void);
 int clinux_landlock_nothing(int version);
 /* A new landlock(7) ruleset, closed on exec, that forbids all file access; the network is not restricted. */
 int clinux_landlock_set(int version);
-/* Allows reading beneath the directory `place`, and with `writes` creating, changing and removing files and
-   directories. */
-int clinux_landlock_allow(int set, int version, int place, int writes);
+/* What is allowed beneath a directory: reading; also creating, changing and removing files and directories; or only
+   listing, making and removing directories, and moving files there, under names that are free. */
+#define CLINUX_LANDLOCK_READ 0
+#define CLINUX_LANDLOCK_WRITE 1
+#define CLINUX_LANDLOCK_ADD 2
+int clinux_landlock_allow(int set, int version, int place, int what);
 /* Applies to the calling thread and those that it creates. */
 int clinux_landlock_enforce(int set);
 /* seccomp(2), all threads: allows only computing, reading and writing open descriptors, messages on descriptor 0 and

@@ -66,21 +66,26 @@ public enum Confinement {
         return gaps
     }
 
-    /// Restricts the process to reading files beneath `reading` and reading and changing files beneath `writing`; the
-    /// network is not restricted. Missing directories are skipped. See landlock(7).
+    /// Restricts the process to reading files beneath `reading`, reading and changing files beneath `writing`, and moving
+    /// files to free names beneath `adding`, where it may read and change none; the network is not restricted. Missing
+    /// directories are skipped. See landlock(7).
     ///
     /// Throws if the kernel has no Landlock, or a version that forbids moves between directories.
-    public static func keep(reading: [BytePath], writing: [BytePath]) throws(SystemCallError) {
+    public static func keep(
+        reading: [BytePath], writing: [BytePath], adding: [BytePath] = []
+    ) throws(SystemCallError) {
         let version = try systemCall("landlock_create_ruleset") { clinux_landlock_version() }
         guard version >= 2 else { throw SystemCallError("landlock_create_ruleset", .notSupported) }
         if let count = threadCount, count > 1 { throw SystemCallError("landlock_restrict_self", .resourceBusy) }
         let rules = try descriptorCall("landlock_create_ruleset") { clinux_landlock_set(version) }
         let set = rules.raw
-        for (paths, writes) in [(reading, Int32(0)), (writing, 1)] {
+        for (paths, what) in [
+            (reading, CLINUX_LANDLOCK_READ), (writing, CLINUX_LANDLOCK_WRITE), (adding, CLINUX_LANDLOCK_ADD),
+        ] {
             for path in paths {
                 guard let place = try? openDirectory(path, OpenOptions(rawValue: clinux_o_path())) else { continue }
                 let raw = place.raw
-                try systemCall("landlock_add_rule", path: path) { clinux_landlock_allow(set, version, raw, writes) }
+                try systemCall("landlock_add_rule", path: path) { clinux_landlock_allow(set, version, raw, what) }
             }
         }
         try systemCall("prctl") { clinux_no_new_privileges() }
