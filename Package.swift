@@ -227,7 +227,7 @@ let package = Package(
             ]),
         // Pages: HTTP as values, and connections.
         module("HTTPValues", ["FileValues"]),
-        module("WebServing", ["HTTPValues", "LinuxKernel", system] + http),
+        module("WebServing", ["FileValues", "HTTPValues", "LinuxKernel", system] + http),
         // Uploads: from their first byte to their name.
         module("DropStore", ["FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
         module(

@@ -44,6 +44,7 @@ package enum HTTPStatus: Int, Hashable, Sendable, CaseIterable {
     case failed = 500
     case notImplemented = 501
     case unavailable = 503
+    case gatewayTimeout = 504
     case versionNotSupported = 505
     case insufficientStorage = 507
 }

@@ -8,7 +8,7 @@ package struct HeaderFields: Hashable, Sendable {
     /// The most fields of a head.
     package static let limit = 64
 
-    private let all: [Field]
+    package let all: [Field]
 
     /// Nil unless every name is a token and no value has control characters; see RFC 9110 5.5 and 5.6.2.
     package init?(_ fields: some Sequence<(name: String, value: String)>) {

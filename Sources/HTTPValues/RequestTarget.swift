@@ -42,6 +42,17 @@ package struct RequestTarget: Hashable, Sendable {
         self.parameters = parameters
     }
 
+    /// The target, encoded anew: no two programs read it differently.
+    package var text: String {
+        var text = segments.reduce(into: "") { $0 += "/" + percentEncoded($1.utf8) }
+        if isDirectory { text += "/" }
+        for (index, parameter) in parameters.enumerated() {
+            text += index == 0 ? "?" : "&"
+            text += "\(percentEncoded(parameter.name.utf8))=\(percentEncoded(parameter.value.utf8))"
+        }
+        return text
+    }
+
     /// The value of a parameter that occurs once.
     package subscript(name: String) -> String? {
         let found = parameters.filter { $0.name == name }

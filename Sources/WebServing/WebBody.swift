@@ -24,6 +24,9 @@ package struct WebBody {
         (self.server, parts, self.channel) = (server, inbound.makeAsyncIterator(), channel)
     }
 
+    /// What the connection is served on.
+    var eventLoop: any EventLoop { channel.eventLoop }
+
     /// A body follows the head that was received.
     mutating func begin(_ head: RequestHead) {
         self.head = head

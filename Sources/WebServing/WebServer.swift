@@ -190,11 +190,17 @@ private final class Admission: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let channel = Self.unwrapInboundIn(data)
-        // SwiftNIO accepts without it, and a child process would keep the connection open.
-        _ = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+        channel.closeOnExec()
+        if server.opened(channel) { context.fireChannelRead(data) } else { channel.close(promise: nil) }
+    }
+}
+
+extension Channel {
+    /// SwiftNIO does not, and a child process would keep the connection open. On the event loop.
+    func closeOnExec() {
+        _ = try? pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
             fcntl($0, F_SETFD, FD_CLOEXEC)
         }
-        if server.opened(channel) { context.fireChannelRead(data) } else { channel.close(promise: nil) }
     }
 }
 

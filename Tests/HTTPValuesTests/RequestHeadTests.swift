@@ -183,6 +183,7 @@ struct RequestTargetTests {
         let target = try #require(RequestTarget(text))
         #expect(target.segments == segments)
         #expect(target.isDirectory == isDirectory)
+        #expect(RequestTarget(target.text) == target)
     }
 
     @Test(
@@ -203,6 +204,7 @@ struct RequestTargetTests {
         #expect(target["e"] == nil)
         #expect(target["f"] == "a=b")
         #expect(target["g"] == nil)
+        #expect(target.text == "/a?b=1&c=x%26y%20z&d=&e=1&e=2&f=a%3Db")
     }
 
     @Test("No decoded segment has what would lead elsewhere, whatever the target")
@@ -220,6 +222,7 @@ struct RequestTargetTests {
                 }.joined()
             guard let target = RequestTarget(text) else { continue }
             accepted += 1
+            #expect(RequestTarget(target.text) == target, "\(text)")
             for segment in target.segments {
                 let isPlain =
                     !["", ".", ".."].contains(segment)
