@@ -50,6 +50,7 @@ release: deps ## build for use, with Swift's runtime linked in
 	ln -sf photoinbox $(release)/photoinboxd
 	ln -sf photoinbox $(release)/photoinbox-fetch
 	ln -sf photoinbox $(release)/photoinbox-web
+	ln -sf photoinbox $(release)/photoinbox-drop
 
 # Each a run of its own, in this order: see Tests/TestSupport/Phases.swift.
 phases = $(shell scripts/run-tests --phases)
@@ -155,6 +156,7 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(sbindir)/photoinboxd
 	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-fetch
 	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-web
+	ln -srf $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-drop
 	install -D -m 0644 units/photoinboxd.sysusers $(DESTDIR)$(sysusersdir)/photoinboxd.conf
 	install -D -m 0644 units/photoinboxd.tmpfiles $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	install -D -m 0644 -t $(DESTDIR)$(catalogdir) units/photoinbox.catalog
@@ -183,11 +185,11 @@ install: ## install the programs and units (after make release); DESTDIR and pre
 
 uninstall: ## remove what install put there; configuration, catalogue and photos stay
 	rm -f $(DESTDIR)$(sbindir)/photoinboxd $(DESTDIR)$(bindir)/photoinbox $(DESTDIR)$(libexecdir)/photoinbox-decoder \
-	    $(DESTDIR)$(libexecdir)/photoinbox-{fetch,web}
+	    $(DESTDIR)$(libexecdir)/photoinbox-{fetch,web,drop}
 	rm -f $(DESTDIR)$(sysusersdir)/photoinboxd.conf $(DESTDIR)$(tmpfilesdir)/photoinboxd.conf
 	rm -f $(DESTDIR)$(catalogdir)/photoinbox.catalog
 	rm -f $(DESTDIR)$(unitdir)/photoinboxd{,@,-hooks@,-fetch@}.service \
-	    $(DESTDIR)$(unitdir)/photoinboxd{,-hooks,-fetch}{,@}.socket $(DESTDIR)$(unitdir)/photoinbox-web.{service,socket}
+	    $(DESTDIR)$(unitdir)/photoinboxd{,-hooks,-fetch}{,@}.socket $(DESTDIR)$(unitdir)/photoinbox-{web,drop}.{service,socket}
 	rm -f $(DESTDIR)$(userunitdir)/photoinboxd{,-hooks@,-fetch@}.service \
 	    $(DESTDIR)$(userunitdir)/photoinboxd-{hooks,fetch}.socket
 	rm -f $(DESTDIR)$(mandir)/man1/photoinbox.1 $(COMMANDS:%=$(DESTDIR)$(mandir)/man1/photoinbox-%.1)

@@ -72,6 +72,7 @@ let package = Package(
         .executable(name: "photoinbox-decoder", targets: ["photoinbox-decoder"]),
         .executable(name: "photoinbox-fetch", targets: ["photoinbox-fetch"]),
         .executable(name: "photoinbox-web", targets: ["photoinbox-web"]),
+        .executable(name: "photoinbox-drop", targets: ["photoinbox-drop"]),
     ],
     traits: [
         .default(enabledTraits: ["Daemon"]),
@@ -248,8 +249,9 @@ let package = Package(
         module(
             "WebProgram",
             [
-                "CommandContact", "CommandSupport", "FileValues", "LinuxKernel", "Renditions", "Reporting", "Settings",
-                "Systemd", "WebAccounts", "WebPages", "WebServing", system,
+                "CommandContact", "CommandSupport", "ControlProtocol", "DropPages", "DropStore", "FileValues",
+                "HTTPValues", "LinuxKernel", "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                "WebAccounts", "WebPages", "WebServing", system,
             ]),
         // Programs. A package has one for the daemon, the command, downloads and pages, `photoinbox`; see
         // docs/decisions/0054. The executables of the other three are for debugging and for tests.
@@ -269,6 +271,9 @@ let package = Package(
             linkerSettings: [small]),
         .executableTarget(
             name: "photoinbox-web", dependencies: ["WebProgram"], swiftSettings: swiftSettings,
+            linkerSettings: [small]),
+        .executableTarget(
+            name: "photoinbox-drop", dependencies: ["WebProgram"], swiftSettings: swiftSettings,
             linkerSettings: [small]),
         .executableTarget(
             name: "photoinbox-decoder", dependencies: ["DecoderService"], swiftSettings: swiftSettings,

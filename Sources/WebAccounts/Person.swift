@@ -1,9 +1,15 @@
 /// What a person may do on the pages.
-package enum Role: String, Hashable, Sendable, CaseIterable {
+package enum Role: String, Hashable, Sendable, CaseIterable, Comparable {
     /// See.
     case viewer
+    /// Also send photos.
+    case sender
     /// Also retry, release, discard, undo, pause and resume.
     case `operator`
+
+    package static func < (one: Role, other: Role) -> Bool { one.rank < other.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
 /// Somebody who may use the pages: a line of web.users.

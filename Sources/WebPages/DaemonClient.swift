@@ -1,13 +1,13 @@
 import CommandContact
-import CommandSupport
-import ControlProtocol
-import FileValues
+package import CommandSupport
+package import ControlProtocol
+package import FileValues
 import SystemMonitor
 
 /// Asks the daemon by its control socket, one question at a time, on a queue that may wait.
-actor DaemonClient {
+package actor DaemonClient {
     private let queue: MonitorQueue
-    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
 
     private let contact: ControlContact
     /// Kept open from one question to the next.
@@ -18,7 +18,7 @@ actor DaemonClient {
     private static let patience = (state: 5, request: 60)
 
     /// `purpose` is a word for the queue's name.
-    init(runtime: BytePath, purpose: String) {
+    package init(runtime: BytePath, purpose: String) {
         queue = MonitorQueue(label: "photo-inbox.web.\(purpose)")
         contact = ControlContact(runtime: runtime)
     }
@@ -35,7 +35,7 @@ actor DaemonClient {
         return try state()
     }
 
-    func answer(to request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
+    package func answer(to request: ControlRequest) throws(CommandFailure) -> ControlAnswer {
         try contact.ask(request, within: Self.patience.request)
     }
 }

@@ -23,6 +23,8 @@ package struct PageServer: Sendable {
         /// The hosts, without ports, for which pages are served; nil for all. A name of a stranger that stands for this machine
         /// is none of them.
         package var hosts: Set<String>?
+        /// The way to what receives photos, if there is any.
+        package var drop: Drop?
         /// Writes a line for the administrator.
         package var log: @Sendable (String) -> Void = { _ in }
 
@@ -51,11 +53,7 @@ package struct PageServer: Sendable {
     }
 
     package func answer(to request: WebRequest) async -> WebResponse {
-        if let hosts = options.hosts {
-            let host = request.head.fields["host"]?.lowercased() ?? ""
-            let name = host.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
-            guard hosts.contains(name) else { return .failure(.forbidden, "the pages are not served as \(host)") }
-        }
+        if let refusal = refusal(ofHost: request.head) { return refusal }
         guard let route = Route(request.head.target) else { return .notFound }
         guard route.methods.contains(request.head.method) else {
             let allowed = route.methods.map(\.rawValue).joined(separator: ", ")
@@ -66,10 +64,15 @@ package struct PageServer: Sendable {
         if !request.head.method.isSafe, let refusal = Self.forgery(request.head) { return refusal }
         guard let least = route.role else { return await answer(route, request, nil) }
         guard let person = await person(of: request) else { return .failure(.unauthorized, "sign in first") }
-        guard person.role == .operator || least == .viewer else {
-            return .failure(.forbidden, "\(person.name) may only look", action: "An operator can do it.")
-        }
+        guard person.role >= least else { return .forbidden(to: person) }
         return await answer(route, request, person)
+    }
+
+    func refusal(ofHost head: RequestHead) -> WebResponse? {
+        guard let hosts = options.hosts else { return nil }
+        let host = head.fields["host"]?.lowercased() ?? ""
+        let name = host.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
+        return hosts.contains(name) ? nil : .failure(.forbidden, "the pages are not served as \(host)")
     }
 
     private func answer(_ route: Route, _ request: WebRequest, _ person: Person?) async -> WebResponse {
@@ -105,7 +108,7 @@ package struct PageServer: Sendable {
 
     // MARK: - Who asks
 
-    private func person(of request: WebRequest) async -> Person? {
+    func person(of request: WebRequest) async -> Person? {
         if case .local(let user) = request.peer, user == options.proxy, let name = request.head.fields["remote-user"] {
             return await accounts.person(named: name)
         }
@@ -118,11 +121,15 @@ package struct PageServer: Sendable {
 
     /// A request that changes something comes from a script of the page: no form, and no script of another site, can send this
     /// field without being asked first, and nothing here answers that question.
+    static func isFromPage(_ head: RequestHead) -> Bool {
+        head.fields["x-photo-inbox"] == "1"
+            && head.fields.values(of: "sec-fetch-site").allSatisfy { ["same-origin", "none"].contains($0) }
+    }
+
+    static let notFromPage = "this request does not come from the page"
+
     private static func forgery(_ head: RequestHead) -> WebResponse? {
-        let sites = head.fields.values(of: "sec-fetch-site")
-        guard head.fields["x-photo-inbox"] == "1", sites.allSatisfy({ ["same-origin", "none"].contains($0) }) else {
-            return .failure(.forbidden, "this request does not come from the page")
-        }
+        guard isFromPage(head) else { return .failure(.forbidden, notFromPage) }
         let type = head.fields["content-type"]?.split(separator: ";").first?.lowercased()
         guard head.body == .none || type == MediaType.json.rawValue else {
             return .failure(.unsupportedMediaType, "the body is not JSON")
@@ -204,6 +211,11 @@ package struct PageServer: Sendable {
 }
 
 extension WebResponse {
+    static func forbidden(to person: Person) -> WebResponse {
+        failure(
+            .forbidden, "\(person.name) is a \(person.role.rawValue), and may not do this", action: "An operator may.")
+    }
+
     static func failure(_ failure: CommandFailure) -> WebResponse {
         .failure(failure.status == .permission ? .forbidden : .unavailable, failure.message, action: failure.action)
     }

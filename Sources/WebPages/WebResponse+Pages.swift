@@ -25,12 +25,16 @@ extension WebResponse {
     ) {
         self.init(
             status,
-            [
-                ("Content-Type", type.rawValue), ("Cache-Control", caching.rawValue),
-                ("Content-Security-Policy", type == .html ? Self.pagePolicy : Self.contentPolicy),
-                ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
-                ("Cross-Origin-Resource-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
-            ] + fields, body: body)
+            [("Content-Type", type.rawValue), ("Cache-Control", caching.rawValue)] + Self.guards(isPage: type == .html)
+                + fields, body: body)
+    }
+
+    static func guards(isPage: Bool) -> [(name: String, value: String)] {
+        [
+            ("Content-Security-Policy", isPage ? pagePolicy : contentPolicy), ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
+            ("Cross-Origin-Opener-Policy", "same-origin"),
+        ]
     }
 
     static func json(

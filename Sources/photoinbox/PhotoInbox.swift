@@ -52,12 +52,13 @@ struct PhotoInbox: ParsableCommand {
 
     static let version = "photoinbox \(productVersion)"
 
-    /// The daemon and the programs for downloads and pages are installed as links to this one; see docs/decisions/0054.
+    /// The daemon and the programs for downloads, pages and uploads are installed as links to this one; see docs/decisions/0054.
     static func main() {
         switch BytePath(CommandLine.arguments.first ?? "").name {
         case "photoinboxd": PhotoInboxDaemon.main()
         case "photoinbox-fetch": FetchProgram.main()
         case "photoinbox-web": WebProgram.main()
+        case "photoinbox-drop": DropProgram.main()
         default: runCommand()
         }
     }

@@ -97,7 +97,7 @@ struct PagesTests {
         let products = Set(steps.matches(of: /--product (\S+)/).map { String($0.1) })
         let links = Set(steps.matches(of: /ln -sf photoinbox \S+\/release\/(\S+)/).map { String($0.1) })
         #expect(products == ["photoinbox", "photoinbox-decoder"])
-        #expect(links == ["photoinboxd", "photoinbox-fetch", "photoinbox-web"])
+        #expect(links == ["photoinboxd", "photoinbox-fetch", "photoinbox-web", "photoinbox-drop"])
         #expect(steps.contains("release/photoinboxd --inbox "), "\(steps)")
 
         let targets = try Self.output(of: "\(command) help").split(separator: "\n").map { $0.prefix { $0 != " " } }

@@ -21,6 +21,7 @@ struct ArrowTests {
     static let ofDaemon = daemon.union(["Cards", "DaemonSupport", "Hooks", "Ingest", "Links", "Thumbnails"])
     static let programs: Set<String> = [
         "WebProgram", "manual", "photoinbox", "photoinbox-decoder", "photoinbox-fetch", "photoinbox-web",
+        "photoinbox-drop",
     ]
     /// The modules of this package that each module's sources import.
     private let imports: [String: Set<String>]

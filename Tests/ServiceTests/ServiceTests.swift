@@ -239,6 +239,31 @@ extension WithSystemd {
         }
 
         @Test(
+            "Photos are sent through the pages to a unit that can read none, and filed",
+            .enabled(
+                if: access("/usr/bin/curl", X_OK) == 0 && access("/usr/bin/python3", X_OK) == 0
+                    && access("/usr/bin/cc", X_OK) == 0, "skipped: curl, Python or a C compiler is not installed"),
+            .timeLimit(.minutes(60)))
+        func uploads() async throws {
+            expectPassed(
+                [
+                    "with the pages' socket there is one for uploads, for the pages alone", "ana sends, vera sees",
+                    "without an inbox for it the page is told what to add", "and nothing can be sent",
+                    "nor runs anything for it", "with one it is told which", "by a user of its own",
+                    "ana sends a photo", "it is filed", "out of her own directory of the day", "vera sends nothing",
+                    "nor does a stranger", "nor a script of another site", "whom a browser names is nobody",
+                    "a guest sends a photo by a link", "it is filed, too", "and nothing once the link is removed",
+                    "nobody else may connect to it", "the pages may", "and root names nobody",
+                    "its user operates nothing", "there is a server",
+                    "of what its group may do the unit leaves the inboxes", "the program answers",
+                    "and can read and change no photo, not even in its inbox", "into which it puts another",
+                    "so that it is filed", "without the inbox who comes is told so", "and served once it is there",
+                    "it ends when nobody has been there for a minute", "as if nothing had happened",
+                    "without the pages' socket there is none for uploads",
+                ], in: try await box.run(script: "service-drop.sh"))
+        }
+
+        @Test(
             "An invalid configuration ends it with status 78, once, and a wrong option with 64",
             .timeLimit(.minutes(60)))
         func refuses() async throws {

@@ -34,8 +34,8 @@ struct WebCommand: DaemonCommand {
         What you do there is done with your own permissions.
 
         photoinbox-web.socket serves the pages to others, behind a proxy that has a certificate. These people are in web.users
-        beside the configuration, which only its owner can change; a viewer sees, an operator can also retry, release, discard,
-        undo, pause and resume. Adding somebody again makes a new link and ends the old password.
+        beside the configuration, which only its owner can change; a viewer sees, a sender can also send photos, an operator
+        can also retry, release, discard, undo, pause and resume. Adding somebody again makes a new link and ends the old password.
 
         Whoever has a guest's link can send photos into the inbox for uploads and see what becomes of these, and nothing else. Links
         are in web.links, beside web.users. Adding one again makes a new link, and what was sent by the old one counts.
@@ -53,7 +53,13 @@ struct WebCommand: DaemonCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What the person may do: viewer or operator. Default: as before, and viewer for somebody new.",
+            "The inbox for photos that you send. Default: that of [web] in the configuration, or the only one.",
+            valueName: "name"))
+    var inbox: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the person may do: viewer, sender or operator. Default: as before, and viewer for somebody new.",
             valueName: "role"))
     var role: Role?
 
@@ -143,7 +149,7 @@ struct WebCommand: DaemonCommand {
         let user = userName(geteuid()) ?? "user-\(geteuid())"
         let owner = Accounts.Owner(name: Person.isName(user) ? user : "user-\(geteuid())")
         let port = listener.port ?? port
-        let program = WebProgram(places, owner: owner, port: port)
+        let program = WebProgram(places, owner: owner, port: port, inbox: inbox)
         let link = "http://127.0.0.1:\(port)/#link=\(owner.link.text)"
         try printOut("photo-inbox: \(link)\nThe link signs you in, once. Ctrl-C ends the pages.\n")
         program.serve([listener])

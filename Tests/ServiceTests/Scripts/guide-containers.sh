@@ -16,7 +16,7 @@ installed() { apt-cache depends --recurse --no-recommends --no-suggests --no-con
     $packages libc6 | grep '^[a-z]'; }
 provider() { dpkg-query --search "*/$1" | sed 's/:.*//' | head -n 1; } # LIBRARY
 installed >/run/installed
-for program in photoinboxd photoinbox photoinbox-decoder photoinbox-fetch photoinbox-web; do
+for program in photoinboxd photoinbox photoinbox-decoder photoinbox-fetch photoinbox-web photoinbox-drop; do
     for library in $(needed $program); do
         grep -qx "$(provider "$library")" /run/installed || broken "$program finds $library" -.slice
     done

@@ -51,6 +51,7 @@ check "which can be taken away again" -.slice \
 check "the daemon and the program for downloads are the command" -.slice sh -c \
     'test /usr/sbin/photoinboxd -ef /usr/bin/photoinbox && test /usr/libexec/photoinbox-fetch -ef /usr/bin/photoinbox &&
         test /usr/libexec/photoinbox-web -ef /usr/bin/photoinbox &&
+        test /usr/libexec/photoinbox-drop -ef /usr/bin/photoinbox &&
         photoinboxd --version | grep "^photoinboxd " && /usr/libexec/photoinbox-fetch 2>&1 | grep "^usage: photoinbox-fetch "'
 check "the configuration is the administrator's" photoinboxd sh -c \
     'dpkg-query --show --showformat="\${Conffiles}" photoinbox | grep -q " /etc/photoinbox/photoinbox.toml "'

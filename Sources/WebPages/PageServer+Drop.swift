@@ -1,0 +1,99 @@
+import CommandSupport
+import Glibc
+package import HTTPValues
+import Reporting
+import WebAccounts
+package import WebServing
+
+extension PageServer {
+    /// Answers a request below `up`, in which `Remote-User` names the person who sends, or below `d`, whose link says it: in the
+    /// program that receives photos, or in this one.
+    package typealias Drop = @Sendable (WebRequest, inout WebBody) async throws -> WebResponse
+
+    /// Whether the body of a request is read as it comes, by what receives photos.
+    package static func isStreamed(_ head: RequestHead) -> Bool {
+        DropAddress(head.target).map { $0 != .about } ?? false
+    }
+
+    /// The answer to any request.
+    package func answer(to request: WebRequest, _ body: inout WebBody) async -> WebResponse {
+        let head = request.head
+        guard let address = DropAddress(head.target) else { return await answer(to: request) }
+        if let refusal = refusal(ofHost: head) { return refusal }
+        if address == .guest { return await send(request, head.target.text, of: nil, &body) }
+        guard address != .about || head.method == .get else {
+            return .failure(.methodNotAllowed, "this address is for GET", fields: [("Allow", "GET")])
+        }
+        guard head.method.isSafe || Self.isFromPage(head) else { return .failure(.forbidden, Self.notFromPage) }
+        guard let person = await person(of: request) else { return .failure(.unauthorized, "sign in first") }
+        guard person.role >= .sender else { return .forbidden(to: person) }
+        guard address == .about else { return await send(request, head.target.text, of: person, &body) }
+        if options.drop == nil { return .json(.object([JSONField("missing", Self.missing)])) }
+        return await send(request, "/up/about", of: person, &body)
+    }
+
+    /// Passes a request on, in the name of a person or of whoever has the link in its target.
+    private func send(
+        _ request: WebRequest, _ target: String, of person: Person?, _ body: inout WebBody
+    ) async -> WebResponse {
+        guard let drop = options.drop else { return .failure(.notFound, Self.missing) }
+        let head = request.head
+        var fields = head.fields.all.filter { !Self.ownFields.contains($0.name) }.map {
+            (name: $0.name, value: $0.value)
+        }
+        if let person { fields.append(("remote-user", person.name)) }
+        do {
+            let head = try RequestHead(
+                method: head.method.rawValue, target: target, version: head.version, fields: fields)
+            // It comes from this program, which is trusted to name people.
+            let request = WebRequest(head: head, body: request.body, peer: .local(user: geteuid()))
+            let answer = Self.harmless(try await drop(request, &body))
+            return answer.status.rawValue / 100 == 3 ? .failure(.failed, "the answer leads elsewhere") : answer
+        } catch let refusal as HeadRefusal {
+            return .failure(refusal.status, refusal.message)
+        } catch let failure as CommandFailure {
+            return .failure(failure)
+        } catch { return .failure(.failed, "\(error)") }
+    }
+
+    private static let missing = "the configuration names no inbox for it: add [web] inbox = \"NAME\""
+
+    /// Who sends is said here alone, and sessions are nobody else's business.
+    private static let ownFields: Set = ["authorization", "cookie", "remote-user", "x-photo-inbox-address"]
+
+    /// What receives photos from strangers is believed about photos alone: it sets no cookie, and what it sends is no page.
+    private static func harmless(_ answer: WebResponse) -> WebResponse {
+        let passed: Set = [
+            "accept-patch", "allow", "cache-control", "content-type", "etag", "location", "retry-after",
+            "x-accel-buffering",
+        ]
+        var fields = answer.fields.filter { field in
+            let name = field.name.lowercased()
+            return passed.contains(name) || name.hasPrefix("upload-") || name.hasPrefix("tus-")
+        }
+        if !fields.contains(where: { $0.name.lowercased() == "cache-control" }) {
+            fields.append(("Cache-Control", WebResponse.Caching.never.rawValue))
+        }
+        return WebResponse(answer.status, fields + WebResponse.guards(isPage: false), body: answer.body)
+    }
+}
+
+/// An address of what receives photos.
+private enum DropAddress: Hashable {
+    /// For people: `up…`.
+    case person
+    /// For whoever has a link: `d/TOKEN…`.
+    case guest
+    /// What a person can send, asked by the page: `api/drop`.
+    case about
+
+    init?(_ target: RequestTarget) {
+        let parts = target.segments
+        switch parts.first {
+        case "up": self = .person
+        case "d" where parts.count > 1: self = .guest
+        case "api" where parts == ["api", "drop"] && !target.isDirectory: self = .about
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import CommandContact
+import CommandSupport
+import ControlProtocol
+import DropPages
+import DropStore
+import FileValues
+import Glibc
+import HTTPValues
+import LinuxKernel
+import Reporting
+import Settings
+import SystemMonitor
+import SystemPackage
+import WebAccounts
+import WebPages
+import WebServing
+
+/// The program `photoinbox-drop`: receives photos into one inbox, and can read none; see docs/decisions/0061.
+package enum DropProgram {
+    private static let program = SocketProgram(
+        name: "photoinbox-drop", options: [("--config", "FILE"), ("--pages-user", "NAME")])
+    private static let socket: BytePath = "/run/photoinbox-drop/http"
+
+    /// The way to it from the pages.
+    static let relay: PageServer.Drop = {
+        let relay = WebRelay(to: socket)
+        return { request, body in
+            do throws(WebRelay.Failure) { return try await relay.answer(to: request, &body) } catch {
+                throw CommandFailure(
+                    .unavailable, error == .late ? "the answer takes too long" : "photos cannot be received now",
+                    action: "The administrator sees why: systemctl status photoinbox-drop.service")
+            }
+        }
+    }()
+
+    /// The program's main function, for photoinbox-drop.service.
+    package static func main() -> Never {
+        program.main { options in
+            var limits = WebLimits()
+            limits.idle = SocketProgram.idle
+            // Of those who send too little the pages decide first.
+            limits.stall = .seconds(60)
+            do {
+                let drop = try open(options)
+                let server = WebServer(limits, streaming: { _ in true }) { await drop.answer(to: $0, &$1) }
+                return SocketProgram.Service(server: server) { drop.close() }
+            } catch {
+                // Whoever waits is answered, and the next one starts it anew.
+                let failure = (error as? CommandFailure) ?? CommandFailure(.failed, "\(error)")
+                program.log(failure.text)
+                limits.idle = .seconds(2)
+                let server = WebServer(limits, streaming: { _ in true }) { _, _ in
+                    .text(.unavailable, "photos cannot be received now")
+                }
+                return SocketProgram.Service(server: server)
+            }
+        }
+    }
+
+    private static func open(_ given: [String: String]) throws -> DropServer {
+        let places = try Places(
+            PlaceOptions(config: given["--config"].map { RawArgument(path: BytePath($0)) }), remarks: false)
+        guard let inbox = places.settings?.dropInbox else {
+            throw CommandFailure(
+                .configuration, "the configuration names no inbox for it", action: "Add: [web] inbox = \"NAME\"")
+        }
+        let pages = given["--pages-user"] ?? "_photoinbox-web"
+        guard let user = userNumber(pages), user != 0 else {
+            throw CommandFailure(.usage, "the pages have no user \(pages) of their own")
+        }
+        let links = WebProgram.people(of: places).parent
+        confine(to: inbox.path, links)
+        return try open(
+            inbox.name, inbox.path, places, pages: user, links: links.appending(GuestLinks.file), log: program.log)
+    }
+
+    /// What receives photos into an inbox, from `pages`, the user whose word on people counts.
+    static func open(
+        _ inbox: String, _ path: BytePath, _ places: Places, pages: UInt32, links: BytePath?,
+        log: @escaping @Sendable (String) -> Void
+    ) throws -> DropServer {
+        var options = DropServer.Options()
+        (options.pages, options.links, options.log) = (pages, links, log)
+        let daemon = DaemonClient(runtime: places.runtime, purpose: "receipts")
+        let server = DropServer(
+            try DropStore(path), inbox: inbox, ask: { try? await daemon.answer(to: $0) }, options)
+        Task { await server.care() }
+        return server
+    }
+
+    /// Gives up all files but those of the system, the configuration's directory with web.links, and its own hidden directory in
+    /// the inbox. Beside that it may move files to free names, and reads none, not even its own.
+    private static func confine(to inbox: BytePath, _ links: BytePath) {
+        let system: [BytePath] = ["/etc", "/usr", "/lib", "/lib64", "/proc", "/sys", "/dev"]
+        // A rule is for a directory that exists.
+        try? openDirectory(inbox).makeDirectory(DropStore.directory, mode: 0o700)
+        do throws(SystemCallError) {
+            try Confinement.keep(
+                reading: system + [links], writing: [inbox.appending(DropStore.directory)], adding: [inbox])
+        } catch { program.log("could not restrict its access to the inbox, continuing: \(error)") }
+    }
+}
+
+/// What receives photos for `photoinbox web`, opened when the first is sent: the daemon may start after it.
+actor OwnDrop {
+    private let queue = MonitorQueue(label: "photo-inbox.web.drop")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
+
+    private let places: Places
+    private let wanted: String?
+    private let log: @Sendable (String) -> Void
+    private var opened: DropServer?
+
+    init(_ places: Places, inbox: String?, log: @escaping @Sendable (String) -> Void) {
+        (self.places, wanted, self.log) = (places, inbox, log)
+    }
+
+    /// The way to it from the pages.
+    nonisolated var way: PageServer.Drop {
+        { request, body in await (try await self.server()).answer(to: request, &body) }
+    }
+
+    private func server() throws(CommandFailure) -> DropServer {
+        if let opened { return opened }
+        let (name, path) = try inbox()
+        do {
+            let server = try DropProgram.open(
+                name, path, places, pages: geteuid(), links: WebProgram.people(of: places).parent.appending(GuestLinks.file),
+                log: log)
+            opened = server
+            return server
+        } catch let error as SystemCallError {
+            throw CommandFailure(
+                .unavailable, "photos cannot be received in \(path)",
+                action: error.code == .wouldBlock ? "Another program does that: photoinbox-drop.service?" : "\(error)")
+        } catch { throw CommandFailure(.unavailable, "photos cannot be received in \(path): \(error)") }
+    }
+
+    private func inbox() throws(CommandFailure) -> (name: String, path: BytePath) {
+        var all: [(name: String, path: BytePath)] = []
+        if let settings = places.settings {
+            if wanted == nil, let inbox = settings.dropInbox { return (inbox.name, inbox.path) }
+            all = settings.inboxes.map { ($0.name, $0.path) }
+        } else {
+            // Started with directories, as by `make run`.
+            let state = try ControlContact(runtime: places.runtime).daemonState(within: 5)
+            all = state.inboxes.map { ($0.name, BytePath($0.path)) }
+        }
+        let fitting = wanted.map { name in all.filter { $0.name == name } } ?? all
+        if fitting.count == 1 { return fitting[0] }
+        let names = all.isEmpty ? "there are none" : "inboxes: " + all.map(\.name).joined(separator: ", ")
+        throw CommandFailure(
+            .configuration, "it is not said which inbox photos go into; \(names)",
+            action: "photoinbox web --inbox NAME, or in the configuration: [web] inbox = \"NAME\"")
+    }
+}

@@ -1,0 +1,3 @@
+import WebProgram
+
+DropProgram.main()
