@@ -45,12 +45,15 @@ package enum DropProgram {
                 let server = WebServer(limits, streaming: { _ in true }) { await drop.answer(to: $0, &$1) }
                 return SocketProgram.Service(server: server) { drop.close() }
             } catch {
-                // Whoever waits is answered, and the next one starts it anew.
+                // Whoever waits is answered. Then it ends, however many come, and the next one starts it anew.
                 let failure = (error as? CommandFailure) ?? CommandFailure(.failed, "\(error)")
                 program.log(failure.text)
-                limits.idle = .seconds(2)
                 let server = WebServer(limits, streaming: { _ in true }) { _, _ in
                     .text(.unavailable, "photos cannot be received now")
+                }
+                Task {
+                    try? await Task.sleep(for: .seconds(2))
+                    server.stop()
                 }
                 return SocketProgram.Service(server: server)
             }
@@ -82,8 +85,26 @@ package enum DropProgram {
         var options = DropServer.Options()
         (options.pages, options.links, options.log) = (pages, links, log)
         let daemon = DaemonClient(runtime: places.runtime, purpose: "receipts")
+        let trouble = Locked<String?>(nil)
         let server = DropServer(
-            try DropStore(path), inbox: inbox, ask: { try? await daemon.answer(to: $0) }, options)
+            try DropStore(path), inbox: inbox,
+            ask: { request in
+                var answer: ControlAnswer?
+                var failure: CommandFailure?
+                do throws(CommandFailure) {
+                    answer = try await daemon.answer(to: request)
+                    failure = answer.flatMap { CommandFailure($0) }
+                } catch { failure = error }
+                // Once, for it is asked again and again.
+                let message = failure?.message
+                if trouble.withLock({ trouble in
+                    defer { trouble = message }
+                    return message != nil && message != trouble
+                }) {
+                    log("receipts wait for the daemon: \(message ?? "")")
+                }
+                return answer
+            }, options)
         Task { await server.care() }
         return server
     }
@@ -125,7 +146,8 @@ actor OwnDrop {
         let (name, path) = try inbox()
         do {
             let server = try DropProgram.open(
-                name, path, places, pages: geteuid(), links: WebProgram.people(of: places).parent.appending(GuestLinks.file),
+                name, path, places, pages: geteuid(),
+                links: WebProgram.people(of: places).parent.appending(GuestLinks.file),
                 log: log)
             opened = server
             return server

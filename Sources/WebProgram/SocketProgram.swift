@@ -23,6 +23,8 @@ struct SocketProgram: Sendable {
     /// options before any thread exists.
     func main(_ prepare: ([String: String]) throws -> Service) -> Never {
         signal(SIGPIPE, SIG_IGN)
+        // Its priorities for threads, which a service may not have.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
         let service = ServiceManager.takeFromEnvironment()
         // They are this unit's, and not the daemon's, whose places the configuration has.
         let own = getenv("STATE_DIRECTORY").map { String(cString: $0) }

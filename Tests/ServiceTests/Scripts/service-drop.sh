@@ -36,8 +36,8 @@ check "by a user of its own" photoinbox-drop \
     test "$(ps -o user:20= -p "$(property photoinbox-drop MainPID)" | tr -d ' ')" = _photoinbox-drop
 check "ana sends a photo" photoinbox-drop send ana "$(photo 1)" one.jpg
 eventually "it is filed" photoinboxd filed one.jpg
-came_from() { photoinbox list --json | grep '"file":"ana/[0-9-]*/one.jpg"'; }
-check "out of her own directory of the day" photoinboxd came_from
+came_from() { journalctl -q -o cat -t photoinboxd | grep 'filed phones/ana/[0-9-]*/one.jpg as '; }
+eventually "out of her own directory of the day" photoinboxd came_from
 refuse "vera sends nothing" photoinbox-web send vera "$(photo 2)" vera.jpg
 refuse "nor does a stranger" photoinbox-web send eve "$(photo 2)" eve.jpg
 refuse "nor a script of another site" photoinbox-web send ana "$(photo 2)" site.jpg --header 'Sec-Fetch-Site: cross-site'
@@ -123,7 +123,7 @@ change Environment=LD_PRELOAD=/run/probe.so
 check "the program answers" photoinbox-drop shows ana api/drop '"daemon":true'
 eventually "and can read and change no photo, not even in its inbox" photoinbox-drop sh -c \
     'journalctl -q -o cat -t photoinbox-drop | grep -q "^own 1, list 1, read 0, write 0, remove 0, take 0, replace 0, card 0$"'
-check "into which it puts another" photoinbox-drop send ana "$(photo 3)" four.jpg
+check "into which it puts another" photoinbox-drop send ana "$(photo 4)" four.jpg
 rm -r /etc/systemd/system/photoinbox-drop.service.d/probe.conf
 systemctl daemon-reload
 photoinbox resume phones >/dev/null
