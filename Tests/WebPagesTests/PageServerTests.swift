@@ -19,13 +19,15 @@ struct PageServerTests {
         let accounts: Accounts
         private let links: [String: Secret]
 
-        init() throws {
+        private let sessions = Locked<[String: Secret]>([:])
+
+        init(roles: [String: Role] = ["ana": .operator, "vera": .viewer]) throws {
             scratch = try ScratchDirectory()
-            links = ["ana": Secret(), "vera": Secret()]
+            links = roles.mapValues { _ in Secret() }
             var people = People()
             for (name, link) in links {
                 let invitation = Person.Invitation(link: link.hash, end: Int64.max)
-                people.put(Person(name: name, role: name == "ana" ? .operator : .viewer, invitation: invitation))
+                people.put(Person(name: name, role: roles[name] ?? .viewer, invitation: invitation))
             }
             let directory = try openDirectory(scratch.bytePath)
             try directory.put(Array(people.text.utf8), as: "web.users")
@@ -33,9 +35,13 @@ struct PageServerTests {
         }
 
         func server(proxy: UInt32? = nil) throws -> PageServer {
-            let places = PlaceOptions(config: nil, state: RawArgument(path: scratch.bytePath))
             var options = PageServer.Options()
             options.proxy = proxy
+            return try server(options)
+        }
+
+        func server(_ options: PageServer.Options) throws -> PageServer {
+            let places = PlaceOptions(config: nil, state: RawArgument(path: scratch.bytePath))
             return PageServer(try Places(places, remarks: false), accounts: accounts, options: options) {
                 _ throws(SystemCallError) in
                 throw SystemCallError("open", .noSuchFileOrDirectory)
@@ -43,7 +49,10 @@ struct PageServerTests {
         }
 
         func session(of name: String) async throws -> Secret {
-            try await accounts.setPassword("a long password", by: try #require(links[name]))
+            if let session = sessions.withLock({ $0[name] }) { return session }
+            let session = try await accounts.setPassword("a long password", by: try #require(links[name]))
+            sessions.withLock { $0[name] = session }
+            return session
         }
     }
 
