@@ -82,10 +82,10 @@ extension Keys {
 
     struct Web: KeyGroup {
         let inbox = Key<String?>(
-            .web, "inbox", Form.name, otherwise: "none: nothing can be sent", example: "phones",
-            words: "The inbox for photos that people send with a browser, and that guests send by a link. Only one: "
-                + "photoinbox-drop, which receives them, can read no other directory with photos. Read when that program "
-                + "starts; it ends when nobody has been there for a minute.")
+            .web, "inbox", Form.name, otherwise: "none: nothing can be sent", example: "card",
+            words: "The inbox for photos that people send with a browser, and that guests send by a link. "
+                + "photoinbox-drop, which receives them, can put files into no other directory, and read none. Read by it "
+                + "and by photoinbox-web when they start; they end when nobody has been there for a minute.")
     }
 
     struct Fetch: KeyGroup {

@@ -68,7 +68,7 @@ package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
         case .fetch:
             "Downloads into an inbox by \"photoinbox fetch\" and link files, made by a separate program: the daemon itself "
                 + "has no network access. Read when a batch begins."
-        case .web: "Photos that are sent to the pages; the daemon itself does not use it. See docs/pages.md."
+        case .web: "Photos that are sent to the pages: see docs/pages.md."
         case .watch:
             "How often inboxes are compared with what is known, where change notifications are missing or not enough."
         case .timer: "A scheduled action. Requires a name and either \"every\" or \"at\"."

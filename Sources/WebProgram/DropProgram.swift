@@ -166,7 +166,7 @@ actor OwnDrop {
         } else {
             // Started with directories, as by `make run`.
             let state = try ControlContact(runtime: places.runtime).daemonState(within: 5)
-            all = state.inboxes.map { ($0.name, BytePath($0.path)) }
+            all = state.inboxes.compactMap { inbox in BytePath(escaped: inbox.path).map { (inbox.name, $0) } }
         }
         let fitting = wanted.map { name in all.filter { $0.name == name } } ?? all
         if fitting.count == 1 { return fitting[0] }

@@ -286,10 +286,9 @@ extension House {
         return socket
     }
 
-    func pages() throws -> Pages {
-        Pages(
-            program: try launch(
-                program: "photoinbox", ["web", "--port", "0", "--config", path("photoinbox.toml")]))
+    func pages(_ options: [String]? = nil) throws -> Pages {
+        let options = options ?? ["--config", path("photoinbox.toml")]
+        return Pages(program: try launch(program: "photoinbox", ["web", "--port", "0"] + options))
     }
 }
 

@@ -36,7 +36,11 @@ struct ManifestTests {
             target["settings"].items.contains { $0["kind"]["unsafeFlags"] != .null }
         }
         let names = Set(targets.compactMap { $0["name"].text })
-        #expect(names == ["photoinbox", "photoinboxd", "photoinbox-decoder", "photoinbox-fetch", "photoinbox-web", "photoinbox-drop"])
+        #expect(
+            names == [
+                "photoinbox", "photoinboxd", "photoinbox-decoder", "photoinbox-fetch", "photoinbox-web",
+                "photoinbox-drop",
+            ])
     }
 
     @Test("Tests of the library depend only on the library")

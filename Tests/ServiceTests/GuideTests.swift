@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 private let archive = SystemdBox.repository + "/.build/tools/archive/Packages"
-private let programs = ["photoinboxd", "photoinbox", "photoinbox-decoder", "photoinbox-fetch", "photoinbox-web", "photoinbox-drop"]
+private let programs = [
+    "photoinboxd", "photoinbox", "photoinbox-decoder", "photoinbox-fetch", "photoinbox-web", "photoinbox-drop",
+]
 private let obstacle =
     SystemdBox.obstacle ?? BuiltPrograms.obstacle
     ?? (programs.allSatisfy { access("\(BuiltPrograms.directory)/\($0)", X_OK) == 0 }
