@@ -1,4 +1,5 @@
 import CommandSupport
+import FileValues
 import Glibc
 package import HTTPValues
 import Reporting
@@ -25,11 +26,15 @@ extension PageServer {
             return .failure(.methodNotAllowed, "this address is for GET", fields: [("Allow", "GET")])
         }
         guard head.method.isSafe || Self.isFromPage(head) else { return .failure(.forbidden, Self.notFromPage) }
-        guard let person = await person(of: request) else { return .failure(.unauthorized, "sign in first") }
+        guard let person = await person(of: request) else {
+            // An upload goes on though the session has ended: whoever knows its number may continue it.
+            guard head.target.isUpload else { return .failure(.unauthorized, "sign in first") }
+            return await send(request, head.target.text, of: nil, &body)
+        }
         guard person.role >= .sender else { return .forbidden(to: person) }
         guard address == .about else { return await send(request, head.target.text, of: person, &body) }
         if options.drop == nil { return .json(.object([JSONField("missing", Self.missing)])) }
-        return await send(request, "/up/about", of: person, &body)
+        return await send(request, Self.about, of: person, &body)
     }
 
     /// Passes a request on, in the name of a person or of whoever has the link in its target.
@@ -52,10 +57,14 @@ extension PageServer {
         } catch let refusal as HeadRefusal {
             return .failure(refusal.status, refusal.message)
         } catch let failure as CommandFailure {
+            if target == Self.about, failure.status == .configuration {
+                return .json(.object([JSONField("missing", failure.text)]))
+            }
             return .failure(failure)
         } catch { return .failure(.failed, "\(error)") }
     }
 
+    private static let about = "/up/about"
     private static let missing = "the configuration names no inbox for it: add [web] inbox = \"NAME\""
 
     /// Who sends is said here alone, and sessions are nobody else's business.
@@ -63,18 +72,25 @@ extension PageServer {
 
     /// What receives photos from strangers is believed about photos alone: it sets no cookie, and what it sends is no page.
     private static func harmless(_ answer: WebResponse) -> WebResponse {
-        let passed: Set = [
-            "accept-patch", "allow", "cache-control", "content-type", "etag", "location", "retry-after",
-            "x-accel-buffering",
-        ]
-        var fields = answer.fields.filter { field in
+        let passed: Set = ["allow", "cache-control", "content-type", "location", "retry-after", "x-accel-buffering"]
+        let types = [MediaType.json, .text, .events].map(\.rawValue) + ["application/problem+json"]
+        var fields = answer.fields.compactMap { field -> (name: String, value: String)? in
             let name = field.name.lowercased()
-            return passed.contains(name) || name.hasPrefix("upload-") || name.hasPrefix("tus-")
+            if name == "content-type", !types.contains(field.value) { return (field.name, MediaType.bytes.rawValue) }
+            return passed.contains(name) || name.hasPrefix("upload-") || name.hasPrefix("tus-") ? field : nil
         }
         if !fields.contains(where: { $0.name.lowercased() == "cache-control" }) {
             fields.append(("Cache-Control", WebResponse.Caching.never.rawValue))
         }
         return WebResponse(answer.status, fields + WebResponse.guards(isPage: false), body: answer.body)
+    }
+}
+
+extension RequestTarget {
+    /// Whether it is `up/ID`: 128 bits that were given to one sender.
+    fileprivate var isUpload: Bool {
+        segments.count == 2 && segments[0] == "up" && segments[1].utf8.count == 32
+            && bytes(ofHexadecimal: segments[1].utf8) != nil
     }
 }
 

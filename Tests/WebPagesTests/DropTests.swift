@@ -109,6 +109,12 @@ struct DropTests {
         #expect(try await world.status("GET", "/up/live", as: "sam", "X-Other: 1") == "200")
         #expect(try await world.status("OPTIONS", "/up/", as: "sam", "X-Other: 1") == "200")
         #expect(world.passed.withLock(\.count) == 4)
+        // Whoever knows the number of an upload continues it, though the session has ended; by the page, all the same.
+        let upload = "/up/" + String(repeating: "0a", count: 16)
+        #expect(try await world.status("PATCH", upload, "X-Other: 1", body: "x") == "403")
+        #expect(try await world.status("PATCH", upload, body: "x") == "200")
+        #expect(try await world.status("PATCH", upload + "0", body: "x") == "401")
+        #expect(world.passed.withLock { $0.count == 5 && $0.last?.contains("remote-user") == false })
         try await world.end()
     }
 
@@ -155,6 +161,7 @@ struct DropTests {
             let policies = fields.filter { $0.lowercased().hasPrefix("content-security-policy:") }
             #expect(policies.count == 1 && policies.first?.contains(": sandbox; default-src 'none'") == true)
             #expect(fields.contains { $0.lowercased() == "x-content-type-options: nosniff" })
+            #expect(fields.contains("Content-Type: application/octet-stream"))
         }
         #expect(try await world.status("GET", "/up/elsewhere", as: "sam") == "500")
         try await world.end()
@@ -186,6 +193,10 @@ struct DropTests {
         #expect(answer.hasPrefix("HTTP/1.1 503 "))
         #expect(answer.hasSuffix("{\"message\":\"photos cannot be received now\",\"action\":\"Wait.\"}"))
         try await world.end()
+        let unsure = try World { _ in throw CommandFailure(.configuration, "which?", action: "Say it.") }
+        #expect(try await unsure.ask("GET", "/api/drop", as: "sam").contains("{\"missing\":\"which?"))
+        #expect(try await unsure.status("PUT", "/up/a.jpg", as: "sam", body: "x") == "503")
+        try await unsure.end()
         let other = try World(hosts: ["localhost"])
         #expect(try await other.status("PUT", "/up/a.jpg", as: "sam", body: "x") == "403")
         #expect(try await other.status("PUT", "/d/0123/up/a.jpg", body: "x") == "403")
