@@ -307,9 +307,8 @@ let package = Package(
             "WebPagesTests",
             [
                 "CommandContact", "CommandSupport", "ControlProtocol", "HTTPValues", "Reporting", "WebAccounts",
-                "WebPages",
-                "WebServing",
-            ]),
+                "WebPages", "WebServing",
+            ], exclude: ["Modules"]),
         .executableTarget(
             name: "web-probe", dependencies: ["FileValues", "HTTPValues", "LinuxKernel", "WebServing"],
             path: "Tests/WebServingTests/Program", swiftSettings: swiftSettings),

@@ -1,8 +1,8 @@
 import Filing
 import HTTPValues
 
-/// The parts of the page, which are in the program. They are named below a hash of all of them, so that a browser never has
-/// parts of two versions, and keeps them for ever.
+/// The pages of people and of guests, and their parts, which are in the program. The parts are named below a hash of all of them, so
+/// that a browser never has parts of two versions, and keeps them for ever.
 enum PageAssets {
     struct Asset: Sendable {
         let type: MediaType
@@ -14,23 +14,37 @@ enum PageAssets {
         "app.js": PackageResources.app_js, "dom.js": PackageResources.dom_js, "server.js": PackageResources.server_js,
         "text.js": PackageResources.text_js, "sign-in.js": PackageResources.sign_in_js,
         "now.js": PackageResources.now_js, "decisions.js": PackageResources.decisions_js,
-        "confirm.js": PackageResources.confirm_js,
+        "confirm.js": PackageResources.confirm_js, "chosen.js": PackageResources.chosen_js,
+        // Of Drop, and of guests.
+        "guest.js": PackageResources.guest_js, "drop.js": PackageResources.drop_js,
+        "queue.js": PackageResources.queue_js,
+        "send.js": PackageResources.send_js, "pace.js": PackageResources.pace_js, "shots.js": PackageResources.shots_js,
+        "read.js": PackageResources.read_js, "reader.js": PackageResources.reader_js, "qr.js": PackageResources.qr_js,
+        "sha256.js": PackageResources.sha256_js, "exif.js": PackageResources.exif_js,
     ]
 
     /// 16 hexadecimal digits.
     static let version: String = {
         var hasher = ContentHasher()
-        for (name, bytes) in parts.sorted(by: { $0.key < $1.key }) + [("", PackageResources.page_html)] {
+        for (name, bytes) in parts.sorted(by: { $0.key < $1.key }) + [
+            ("", PackageResources.page_html), ("", PackageResources.guest_html),
+        ] {
             Array(name.utf8).withUnsafeBytes { hasher.update($0) }
             bytes.withUnsafeBytes { hasher.update($0) }
         }
         return String(hasher.hash().description.prefix(16))
     }()
 
-    /// The page, whose addresses are relative: it works below any path.
-    static let page: [UInt8] = Array(
-        String(decoding: PackageResources.page_html, as: UTF8.self)
-            .split(separator: "VERSION", omittingEmptySubsequences: false).joined(separator: version).utf8)
+    /// The page of people, whose addresses are relative: it works below any path.
+    static let page = versioned(PackageResources.page_html)
+    /// The page of whoever has a link, likewise.
+    static let guestPage = versioned(PackageResources.guest_html)
+
+    private static func versioned(_ page: [UInt8]) -> [UInt8] {
+        Array(
+            String(decoding: page, as: UTF8.self).split(separator: "VERSION", omittingEmptySubsequences: false)
+                .joined(separator: version).utf8)
+    }
 
     static func asset(named name: String) -> Asset? {
         guard let bytes = parts[name], let type = MediaType.ofPage(named: name) else { return nil }

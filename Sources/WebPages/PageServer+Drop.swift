@@ -21,7 +21,10 @@ extension PageServer {
         let head = request.head
         guard let address = DropAddress(head.target) else { return await answer(to: request) }
         if let refusal = refusal(ofHost: head) { return refusal }
-        if address == .guest { return await send(request, head.target.text, of: nil, &body) }
+        if address == .guest {
+            if let page = Self.guestPage(head) { return page }
+            return await send(request, head.target.text, of: nil, &body)
+        }
         guard address != .about || head.method == .get else {
             return .failure(.methodNotAllowed, "this address is for GET", fields: [("Allow", "GET")])
         }
@@ -35,6 +38,24 @@ extension PageServer {
         guard address == .about else { return await send(request, head.target.text, of: person, &body) }
         if options.drop == nil { return .json(.object([JSONField("missing", Self.missing)])) }
         return await send(request, Self.about, of: person, &body)
+    }
+
+    /// The page of whoever has a link, and its parts: from here, since scripts of what receives photos from strangers would be those
+    /// of the pages, too. It is the same for every link, also for one that there is not.
+    static func guestPage(_ head: RequestHead) -> WebResponse? {
+        let (target, rest) = (head.target, head.target.segments.dropFirst(2))
+        guard head.method == .get || head.method == .head else { return nil }
+        switch (rest.first, rest.count) {
+        case (nil, _) where target.isDirectory:
+            return WebResponse(.html, .bytes(PageAssets.guestPage), caching: .asking)
+        case (nil, _):
+            // The page's addresses are relative.
+            let place = "\(percentEncoded(target.segments[1].utf8))/"
+            return WebResponse(.permanentRedirect, WebResponse.guards(of: .bytes) + [("Location", place)])
+        case ("s", 3) where target.segments[3] == PageAssets.version && !target.isDirectory:
+            return .asset(named: target.segments[4])
+        default: return nil
+        }
     }
 
     /// Passes a request on, in the name of a person or of whoever has the link in its target.
@@ -82,7 +103,7 @@ extension PageServer {
         if !fields.contains(where: { $0.name.lowercased() == "cache-control" }) {
             fields.append(("Cache-Control", WebResponse.Caching.never.rawValue))
         }
-        return WebResponse(answer.status, fields + WebResponse.guards(isPage: false), body: answer.body)
+        return WebResponse(answer.status, fields + WebResponse.guards(of: .bytes), body: answer.body)
     }
 }
 

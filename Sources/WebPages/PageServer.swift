@@ -79,9 +79,7 @@ package struct PageServer: Sendable {
         switch route {
         case .page:
             return WebResponse(.html, .bytes(PageAssets.page), caching: .asking)
-        case .asset(let name):
-            guard let asset = PageAssets.asset(named: name) else { return .notFound }
-            return WebResponse(asset.type, .bytes(asset.bytes), caching: .forever)
+        case .asset(let name): return .asset(named: name) ?? .notFound
         case .person: return .json(Self.json(person))
         case .session:
             return request.head.method == .delete ? await signOut(request) : await signIn(request)

@@ -8,6 +8,8 @@ extension WebResponse {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self'; "
         + "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
         + "require-trusted-types-for 'script'"
+    /// Of scripts: a worker has the policy of the answer that has its script, and needs the page's origin for its imports.
+    private static let scriptPolicy = "default-src 'none'; script-src 'self'; frame-ancestors 'none'"
     /// Of everything else, which is no page even if it is opened as one.
     private static let contentPolicy = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
@@ -25,16 +27,28 @@ extension WebResponse {
     ) {
         self.init(
             status,
-            [("Content-Type", type.rawValue), ("Cache-Control", caching.rawValue)] + Self.guards(isPage: type == .html)
-                + fields, body: body)
+            [("Content-Type", type.rawValue), ("Cache-Control", caching.rawValue)] + Self.guards(of: type) + fields,
+            body: body)
     }
 
-    static func guards(isPage: Bool) -> [(name: String, value: String)] {
-        [
-            ("Content-Security-Policy", isPage ? pagePolicy : contentPolicy), ("X-Content-Type-Options", "nosniff"),
+    /// What browsers may do with a content of this type.
+    static func guards(of type: MediaType) -> [(name: String, value: String)] {
+        let policy =
+            switch type {
+            case .html: pagePolicy
+            case .script: scriptPolicy
+            default: contentPolicy
+            }
+        return [
+            ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
             ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
             ("Cross-Origin-Opener-Policy", "same-origin"),
         ]
+    }
+
+    /// A part of the pages; nil if there is none of this name.
+    static func asset(named name: String) -> WebResponse? {
+        PageAssets.asset(named: name).map { WebResponse($0.type, .bytes($0.bytes), caching: .forever) }
     }
 
     static func json(

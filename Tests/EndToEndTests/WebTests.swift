@@ -20,9 +20,16 @@ private enum Browser: String, CaseIterable, CustomTestStringConvertible {
     static let areMissing: Comment =
         "skipped: chromium-headless-shell, firefox-esr or their drivers are missing; scripts/deps web-test installs them"
 
-    var script: String {
-        String(#filePath.dropLast("WebTests.swift".count)) + "Scripts/"
-            + (self == .chromium ? "pages.py" : "pages_firefox.py")
+    /// Runs one of the scripts, and counts the screenshots that it leaves in `directory`.
+    func run(_ script: String, _ arguments: [String], in directory: String, screenshots: [Browser: Int]) async throws {
+        let path =
+            String(#filePath.dropLast("WebTests.swift".count)) + "Scripts/" + script
+            + (self == .chromium ? ".py" : "_firefox.py")
+        let run = try RunningProgram([Self.python, path] + arguments + [directory, "\(Int(waitLimit / 10))"])
+        let ending = try await run.ending()
+        #expect(ending == .status(0), "\(run.lines.suffix(30).joined(separator: "\n"))")
+        let shots = Tree.files(below: directory).filter { $0.key.hasSuffix(".png") }
+        #expect(shots.count == screenshots[self])
     }
 }
 
@@ -56,18 +63,38 @@ extension EndToEnd {
                 "a.jpg made", "rocket.jpg made", "copy.jpg made", "quarantined", "deferred",
             ])
             let pages = try house.pages()
-            let address = try await pages.address()
-            let run = try RunningProgram([
-                Browser.python, browser.script, address, house.path("shots"), "\(Int(waitLimit / 10))",
-            ])
-            let ending = try await run.ending()
-            #expect(ending == .status(0), "\(run.lines.suffix(30).joined(separator: "\n"))")
-            let shots = Tree.files(below: house.path("shots")).filter { $0.key.hasSuffix(".png") }
-            #expect(shots.count == (browser == .chromium ? 25 : 3))
+            try await browser.run(
+                "pages", [try await pages.address()], in: house.path("shots"),
+                screenshots: [.chromium: 25, .firefox: 3])
             pages.program.signal(SIGINT)
             _ = try await pages.program.ending()
             let left = try await house.ask("list", "--outcome", "quarantined")
             #expect(left.status == 4)
+            try await daemon.stop()
+        }
+
+        @Test(
+            "In a browser: photos are sent by a person and by a guest, until they are safe to delete",
+            .enabled(if: Browser.areThere, Browser.areMissing), arguments: Browser.allCases)
+        private func dropping(_ browser: Browser) async throws {
+            let house = try House()
+            let (shots, photos) = (house.path("shots"), house.path("shots/photos"))
+            for directory in [shots, photos] { try makeDirectory(directory) }
+            for number in 1...4 { try Photos.unique(number).write(to: URL(filePath: "\(photos)/IMG_\(number).jpg")) }
+            try Data("<html>".utf8).write(to: URL(filePath: "\(photos)/scan.jpg"))
+            let daemon = try await house.start(configuration: House.oneCard + "\n[web]\ninbox = \"card\"")
+            let pages = try house.pages()
+            let address = try await pages.address()
+            let added = try await house.ask("web", "link", "add", "oma", "--until", "2099-12-31", "--quota", "1G")
+            let door = try #require(added.text.firstMatch(of: #/d/[0-9a-f]{64}\//#), "\(added.lines)").output
+            try await browser.run(
+                "drop", [address, String(address.prefix { $0 != "#" } + door)], in: shots,
+                screenshots: [.chromium: 24, .firefox: 2])
+            // What is not safe to delete is none of these.
+            let filed = Tree.files(below: house.path("library")).filter { $0.key.hasSuffix(".jpg") }
+            #expect(filed.count == (browser == .chromium ? 4 : 3))
+            pages.program.signal(SIGINT)
+            _ = try await pages.program.ending()
             try await daemon.stop()
         }
 

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPValues
 import TestSupport
 import Testing
@@ -44,48 +43,6 @@ struct RouteTests {
         #expect(routes.filter { $0.role == .operator } == [.action])
         for route in routes where route.methods.contains(where: { !$0.isSafe }) {
             #expect([.session, .link, .action].contains(route))
-        }
-    }
-}
-
-@Suite("Parts of the page")
-struct PageAssetsTests {
-    static let directory = "Sources/WebPages/Resources"
-
-    private func parts() throws -> [String: String] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: Self.directory)
-        let names = try FileManager.default.contentsOfDirectory(atPath: root.path(percentEncoded: false))
-        return try Dictionary(
-            uniqueKeysWithValues: names.map { ($0, try String(contentsOf: root.appending(path: $0), encoding: .utf8)) })
-    }
-
-    @Test("Every file is in the program, and every import leads to one")
-    func complete() throws {
-        let parts = try parts()
-        for (name, text) in parts where name != "page.html" {
-            let isEqual = PageAssets.asset(named: name)?.bytes == Array(text.utf8)
-            #expect(isEqual, "\(name)")
-            for match in text.matches(of: #/from "\.\/([^"]+)"/#) {
-                #expect(PageAssets.asset(named: String(match.1)) != nil, "\(name) imports \(match.1)")
-            }
-        }
-        #expect(PageAssets.asset(named: "page.html") == nil)
-        let page = String(decoding: PageAssets.page, as: UTF8.self)
-        #expect(page.contains("s/\(PageAssets.version)/app.js") && !page.contains("VERSION"))
-        #expect(parts.values.reduce(0) { $0 + $1.utf8.count } < 60_000)
-    }
-
-    @Test("No part has an absolute address, or makes markup or code of text")
-    func content() throws {
-        for (name, text) in try parts() {
-            let addresses = text.matches(of: #/https?:\/\/[^"' ]*/#).map { String($0.output) }
-            #expect(addresses.allSatisfy { $0 == "http://www.w3.org/2000/svg" }, "\(name): \(addresses)")
-            for word in [
-                "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "=\"/",
-            ] {
-                #expect(!text.contains(word), "\(name): \(word)")
-            }
         }
     }
 }

@@ -1,35 +1,43 @@
 // The pages: who is signed in, which page is shown, and what changes on it.
+import { receiveDrops } from "./chosen.js";
 import { decisions } from "./decisions.js";
 import { announce, h, show } from "./dom.js";
-import { now, unknown } from "./now.js";
+import { now, picture, unknown } from "./now.js";
 import { get, remove, watch } from "./server.js";
 import { signIn, useLink } from "./sign-in.js";
 import { countAges } from "./text.js";
 
 const main = document.getElementById("main");
-const pages = [["now", "Now"], ["decisions", "Needs you"]];
+const pages = [["now", "Now"], ["decisions", "Needs you"], ["drop", "Drop"]];
+const senders = ["sender", "operator"];
 
 let person = null;
 let state = null;
 let failure = null;
 let read = null;
 let alike = null;
+let drop = null;
+
+function ownPages() {
+  return pages.filter(([name]) => name !== "drop" || senders.includes(person.role));
+}
 
 function page() {
   const name = location.hash.slice(1);
-  return pages.some(([known]) => known === name) ? name : "now";
+  return ownPages().some(([known]) => known === name) ? name : "now";
 }
 
 function render() {
   if (!person) return;
-  show(document.getElementById("pages"), pages.map(([name, title]) => {
+  show(document.getElementById("pages"), ownPages().map(([name, title]) => {
     const waiting = name === "decisions" && read ? read.quarantined.length : 0;
     return h("a", { href: `#${name}`, "aria-current": name === page() ? "page" : null, "data-key": name }, title,
       waiting > 0 && [" ", h("span", { class: "badge" }, String(waiting))]);
   }));
   const title = pages.find(([name]) => name === page())[1];
   document.title = `${title} · photo-inbox`;
-  if (page() === "decisions") show(main, read ? decisions(read, alike, person, acted) : h("p", null, "…"));
+  if (page() === "drop") show(main, drop ? drop.view() : h("h1", null, "…"));
+  else if (page() === "decisions") show(main, read ? decisions(read, alike, person, acted) : h("p", null, "…"));
   else if (failure) show(main, unknown(failure));
   else if (state) show(main, now(state, person));
   else show(main, h("h1", null, "…"));
@@ -82,8 +90,20 @@ function changed(new_state) {
   }
 }
 
+/** The page on which photos are sent: its parts are loaded when they are needed first. */
+async function openDrop() {
+  const { Drop } = await import("./drop.js");
+  drop ??= new Drop({ about: "api/drop", picture });
+  await drop.open();
+}
+
 function ended() {
   if (!person) return;
+  if (drop?.isBusy) {
+    // What is being sent would be lost with the page.
+    failure = { message: "Your session has ended", action: "Reload this page when everything is sent." };
+    return render();
+  }
   location.reload();
 }
 
@@ -113,16 +133,26 @@ async function start() {
   for (const id of ["person", "pages"]) document.getElementById(id).hidden = false;
   addEventListener("hashchange", () => {
     render();
+    if (page() === "drop") openDrop();
     if (page() === "decisions") acted();
     main.focus();
     scrollTo(0, 0);
   });
   setInterval(countAges, 1000);
   document.addEventListener("redraw", render);
+  if (senders.includes(person.role)) {
+    receiveDrops(async (files) => {
+      location.hash = "drop";
+      await openDrop();
+      drop.add(files);
+    });
+  }
   render();
+  if (page() === "drop") openDrop();
   refresh();
   if (page() === "decisions") compare();
-  watch(changed, (new_failure) => { failure = new_failure; render(); }, ended);
+  const failed = (found) => { failure = found; render(); };
+  watch(() => "live", "person", { state: changed, failure: failed }, failed, ended);
 }
 
 async function signOut() {

@@ -47,7 +47,8 @@ function tell(title, error) {
   return ask(title, content, null);
 }
 
-function ask(title, content, verb, isDangerous) {
+/** Shows a dialog; true if its `verb` was chosen. Without one there is nothing to choose. */
+export function ask(title, content, verb, isDangerous) {
   return new Promise((done) => {
     const dialog = h("dialog", { "aria-labelledby": "dialog-title" },
       h("h2", { id: "dialog-title" }, title), ...content,

@@ -12,7 +12,7 @@ export function h(name, properties, ...children) {
   return element;
 }
 
-const handlers = ["onclick", "onsubmit", "onerror"];
+const handlers = ["onclick", "onsubmit", "onerror", "onchange"];
 
 /** Makes the children of `parent` those of `fresh`, and keeps elements that are the same: with focus, and pictures loaded. */
 export function show(parent, ...fresh) {

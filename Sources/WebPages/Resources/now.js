@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 import { confirm, perform } from "./confirm.js";
 import { address } from "./server.js";
-import { count, moment, since } from "./text.js";
+import { count, moment, since, suffix } from "./text.js";
 
 /** The page for a state. */
 export function now(state, person) {
@@ -113,7 +113,8 @@ const vain = new Map();
 const waiting = new Set();
 const tries = 6;
 
-function picture(outcome) {
+/** The small picture of an outcome, or what its name ends in. */
+export function picture(outcome) {
   const source = outcome.sha256 && ["filed", "duplicate"].includes(outcome.outcome) ? address(`t/${outcome.sha256}`) : null;
   const none = h("div", { class: "picture", "aria-hidden": "true", "data-key": "picture" }, suffix(outcome.file));
   if (!source || waiting.has(source) || vain.get(source) >= tries) return none;
@@ -134,10 +135,6 @@ function picture(outcome) {
 
 function redraw() {
   document.dispatchEvent(new Event("redraw"));
-}
-
-function suffix(name) {
-  return (/\.([^./]{1,5})$/.exec(name)?.[1] ?? "").toUpperCase();
 }
 
 function outcomes(state, isOperator) {

@@ -42,33 +42,93 @@ export function act(request, dryRun) {
   return post("action", { version: 1, id: 1, ...request, ...(dryRun ? { dry_run: true } : {}) });
 }
 
+// A connection on which nothing moves for so long is given up.
+const PATIENCE = 90_000;
+
 /**
- * The state, as often as it changes, while the page is visible: a hidden one asks for nothing.
- * Calls `end` if the session has ended.
+ * Sends a part of a file by POST: `{ status, offset, upload, message }`, with status 0 if there was no answer. `sent` is told how many
+ * bytes have left. See `send.js`.
  */
-export function watch(state, failure, end) {
+export function upload(path, body, { digest, whole, signal, sent } = {}) {
+  return new Promise((done) => {
+    // fetch() does not say how much has been sent.
+    const request = new XMLHttpRequest();
+    request.open("POST", address(path));
+    request.setRequestHeader("X-Photo-Inbox", "1");
+    if (digest) request.setRequestHeader("Content-Digest", `sha-256=:${base64(digest)}:`);
+    if (whole) request.setRequestHeader("Repr-Digest", `sha-256=:${base64(whole)}:`);
+    if (body) request.setRequestHeader("Content-Type", "application/octet-stream");
+    let timer;
+    const wait = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => request.abort(), PATIENCE);
+    };
+    const abort = () => request.abort();
+    request.upload.onprogress = (event) => {
+      wait();
+      sent?.(event.loaded);
+    };
+    request.onloadend = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      const offset = request.getResponseHeader("Upload-Offset");
+      done({
+        status: request.status, offset: offset === null ? null : Number(offset),
+        upload: /([0-9a-f]{32})\/?$/.exec(request.getResponseHeader("Location") ?? "")?.[1] ?? null,
+        message: reason(request.getResponseHeader("Content-Type") ?? "", request.responseText),
+      });
+    };
+    signal?.addEventListener("abort", abort);
+    wait();
+    request.send(body);
+  });
+}
+
+// Why it was refused, if the server says so. The answer of a proxy is a page.
+function reason(type, text) {
+  if (/^text\/plain/.test(type)) return text.trim();
+  try {
+    return /json/.test(type) ? JSON.parse(text).message ?? "" : "";
+  } catch {
+    return "";
+  }
+}
+
+function base64(bytes) {
+  return btoa(String.fromCharCode(...bytes));
+}
+
+/**
+ * Events by their names, while the page is visible: a hidden one asks for nothing. `path` gives the address each time; `check` is one
+ * that is refused to whom the events are refused. Calls `ended` with why, if they are, and `failed` if nothing is known.
+ */
+export function watch(path, check, events, failed, ended) {
   let source = null;
+  let isEnded = false;
   const close = () => {
     source?.close();
     source = null;
   };
   const open = () => {
-    if (source || document.hidden) return;
-    source = new EventSource(address("live"));
-    source.addEventListener("state", (event) => state(JSON.parse(event.data)));
-    source.addEventListener("failure", (event) => failure(JSON.parse(event.data)));
+    if (source || document.hidden || isEnded) return;
+    source = new EventSource(address(path()));
+    for (const [name, receive] of Object.entries(events)) {
+      source.addEventListener(name, (event) => receive(event.data === undefined ? null : JSON.parse(event.data), event.lastEventId));
+    }
     source.onerror = async () => {
       // A connection that broke off is opened again by the browser; one that was refused is not.
       if (source?.readyState !== EventSource.CLOSED) return;
       close();
       try {
-        await get("person");
-        setTimeout(open, 3000);
+        await get(check);
       } catch (error) {
-        if (error.status === 401) return end();
-        failure({ message: error.message, action: error.action });
-        setTimeout(open, 3000);
+        if ([401, 404, 410].includes(error.status)) {
+          isEnded = true;
+          return ended(error);
+        }
+        failed({ message: error.message, action: error.action });
       }
+      setTimeout(open, 3000);
     };
   };
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));

@@ -4,14 +4,33 @@ import { h } from "./dom.js";
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const number = new Intl.NumberFormat();
 
 export function count(value, one, many) {
   return `${number.format(value)} ${value === 1 ? one : many}`;
 }
 
+/** `0 B`, `3.1 MB`, `612 GB`: powers of ten, rounded down, as the command line has it. */
+export function bytes(value) {
+  const unit = Math.min(Math.floor(Math.log10(Math.max(value, 1)) / 3), 5);
+  const scaled = value / 1000 ** unit;
+  const rounded = unit > 0 && scaled < 10 ? Math.floor(scaled * 10) / 10 : Math.floor(scaled);
+  return `${number.format(rounded)} ${["B", "kB", "MB", "GB", "TB", "PB"][unit]}`;
+}
+
+/** A day, for a moment: `Sunday 30 November 2026`. */
+export function dayOf(at) {
+  return h("time", { datetime: at, title: whole.format(new Date(at)) }, date.format(new Date(at)));
+}
+
+/** What a name ends in, in capitals: `HEIC`. */
+export function suffix(name) {
+  return (/\.([^./]{1,5})$/.exec(name)?.[1] ?? "").toUpperCase();
+}
+
 /** `8 s`, `14 min`, `3 h`, `12 days`: rounded down, as the command line has it. */
-function age(seconds) {
+export function age(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < 120) return `${whole} s`;
   if (whole < 7200) return `${Math.floor(whole / 60)} min`;
@@ -21,9 +40,9 @@ function age(seconds) {
 
 /** A moment: the time of day if it is today's, else with the day. */
 export function moment(at) {
-  const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
-  return h("time", { datetime: at, title: whole.format(date) }, (isToday ? clock : day).format(date));
+  const then = new Date(at);
+  const isToday = then.toDateString() === new Date().toDateString();
+  return h("time", { datetime: at, title: whole.format(then) }, (isToday ? clock : day).format(then));
 }
 
 /** How long ago, which goes on counting. */

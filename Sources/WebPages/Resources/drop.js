@@ -1,0 +1,465 @@
+// Drop: files go to the inbox of the pages, and what the daemon has done with each comes back.
+import { chosen } from "./chosen.js";
+import { ask } from "./confirm.js";
+import { announce, h } from "./dom.js";
+import { Pace } from "./pace.js";
+import { qr } from "./qr.js";
+import { groups, Queue } from "./queue.js";
+import { Reader } from "./read.js";
+import { address, get, post, upload, watch } from "./server.js";
+import { age, bytes, count, dayOf, suffix } from "./text.js";
+
+// Browsers open six connections to a server over HTTP/1.1, of which events and buttons need some.
+const isMultiplexed = ["h2", "h3"].includes(performance.getEntriesByType("navigation")[0]?.nextHopProtocol);
+const LANES = isMultiplexed ? 5 : 3;
+const ROWS = 100;
+const isPhone = { android: /Android/.test(navigator.userAgent), apple: /iPhone|iPad/.test(navigator.userAgent) };
+
+export class Drop {
+  #options;
+  #queue;
+  #about = null;
+  #failure = null;
+  #last = null;
+  #samples = [];
+  #drawing = null;
+  #wasBusy = false;
+  #state = "nothing";
+  #said = "";
+  #opening = null;
+  #isWatching = false;
+  #wake = null;
+  #own;
+
+  /**
+   * `about` is the address of what is known of the inbox. With `isGuest`, whoever has the link sends, who sees no one else's files.
+   * `picture` makes the picture of a file that is filed.
+   */
+  constructor(options) {
+    this.#options = options;
+    const reader = new Reader();
+    this.#own = options.isGuest ? new OwnUploads() : null;
+    this.#queue = new Queue({
+      lanes: LANES, pace: new Pace(), pause,
+      read: (blob, withExif) => reader.read(blob, withExif),
+      request: async (path, ...rest) => {
+        const answer = await upload(`up/${path}`, ...rest);
+        if (answer.upload) this.#receive(this.#own?.add(answer.upload));
+        return answer;
+      },
+      known: async (items) => (await post("up/known", { files: items.map(entry) })).files,
+      largest: () => this.#about?.largest ?? Infinity,
+      token: () => hexadecimal(crypto.getRandomValues(new Uint8Array(16))),
+      changed: () => this.#changed(),
+    });
+    addEventListener("beforeunload", (event) => this.isBusy && event.preventDefault());
+    document.addEventListener("visibilitychange", () => this.#stayAwake());
+  }
+
+  get isBusy() {
+    return this.#queue.isBusy;
+  }
+
+  /** Asks for what the page shows, once. */
+  open() {
+    this.#opening ??= this.#refresh();
+    return this.#opening;
+  }
+
+  #watch() {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    watch(() => (this.#last === null ? "up/live" : `up/live?after=${this.#last}`), this.#options.about, {
+      open: () => this.#refresh(),
+      receipt: (receipt, number) => {
+        this.#last = number;
+        this.#receive(this.#own ? this.#own.receipt(receipt) : receipt);
+      },
+    }, () => null, (error) => this.#ended(error));
+  }
+
+  /** Sends files, of which there is a promise. */
+  async add(promise) {
+    const files = await promise;
+    await this.open();
+    // The page says why.
+    if (!this.#about?.inbox) return announce("Nothing can be sent now.");
+    const added = this.#queue.add(files);
+    if (added > 0) this.#say(`${count(added, "file", "files")} added`);
+    else announce("There is nothing new among these.");
+  }
+
+  // What the page shows anyway is for screen readers; another page shows it.
+  #say(text) {
+    this.#said = text;
+    if (!document.querySelector(".zone")) announce(text);
+  }
+
+  #receive(receipt) {
+    if (receipt) this.#queue.receipt(receipt);
+  }
+
+  async #refresh() {
+    try {
+      [this.#about, this.#failure] = [await get(this.#options.about), null];
+      if (this.#about.inbox) this.#watch();
+    } catch (error) {
+      this.#failure = error;
+      if (!this.#about) this.#opening = null;
+      if (!this.#about && (error.status === 0 || error.status >= 500)) setTimeout(() => this.open(), 3000);
+    }
+    this.#changed();
+  }
+
+  #ended(error) {
+    this.#failure = error;
+    this.#isWatching = false;
+    this.#queue.pause({ message: error.message, status: error.status });
+  }
+
+  #changed() {
+    this.#drawing ??= setTimeout(() => {
+      this.#drawing = null;
+      this.#sample();
+      const { isBusy } = this;
+      if (isBusy !== this.#wasBusy) {
+        this.#wasBusy = isBusy;
+        this.#stayAwake();
+        if (!isBusy) this.#refresh();
+      }
+      const { state, text } = headline(this.#queue.totals());
+      if (state !== this.#state && state !== "sending") this.#say(text);
+      this.#state = state;
+      document.dispatchEvent(new Event("redraw"));
+    }, 200);
+  }
+
+  // A phone that sleeps sends nothing.
+  async #stayAwake() {
+    if (this.isBusy && !document.hidden) {
+      this.#wake ??= await navigator.wakeLock?.request("screen").catch(() => null);
+      this.#wake?.addEventListener("release", () => { this.#wake = null; }, { once: true });
+    } else {
+      this.#wake?.release();
+      this.#wake = null;
+    }
+  }
+
+  // Bytes that were sent in the last seconds.
+  #sample() {
+    const { all, known } = this.#queue.totals();
+    const now = performance.now();
+    this.#samples = this.#samples.filter(([at]) => at > now - 15_000);
+    this.#samples.push([now, all.sent - known.bytes]);
+  }
+
+  #rate() {
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
+    if (!first || last[0] - first[0] < 2000) return 0;
+    return Math.max(0, (last[1] - first[1]) / (last[0] - first[0]) * 1000);
+  }
+
+  // MARK: What is shown
+
+  view() {
+    const { isGuest } = this.#options;
+    const title = h("h1", null, isGuest ? "Send photos" : "Drop");
+    if (isGuest && [404, 410].includes(this.#failure?.status)) {
+      return [title, h("p", { class: "empty" }, "This link has ended. Whoever gave it to you can make a new one."), this.#lists()];
+    }
+    if (!this.#about) {
+      const { message, action } = this.#failure ?? {};
+      return [title, message ? h("p", { class: "alert" }, sentences(message, action)) : h("p", { class: "faint" }, "…")];
+    }
+    if (this.#about.missing) return [title, h("p", { class: "empty" }, sentences("There is no inbox for the pages yet", this.#about.missing))];
+    const said = h("p", { class: "unseen", role: "status", "data-key": "said" }, this.#said);
+    return [title, said, this.#intro(), this.#zone(), this.#notices(), this.#progress(), this.#lists(), this.#code()];
+  }
+
+  #intro() {
+    const { inbox, until, left } = this.#about;
+    return h("p", { class: "faint" }, this.#options.isGuest ? `Files go to ${location.hostname}. ` : `Files go into the inbox ${inbox}. `,
+      until && ["The link works until ", dayOf(until), left !== undefined && `, and has room for ${bytes(left)}`, ". "],
+      "Keep your files until this page says that they are safe to delete.");
+  }
+
+  #zone() {
+    const choose = (key, label, folder, isPrimary) => [
+      h("input", {
+        type: "file", multiple: true, webkitdirectory: folder, class: "unseen", tabindex: "-1", "aria-hidden": "true", "data-key": `${key} input`,
+        onchange: (event) => {
+          this.add(chosen(event.target));
+          event.target.value = "";
+        },
+      }),
+      h("button", {
+        type: "button", class: isPrimary ? "primary" : null, "data-key": key, onclick: (event) => event.target.previousElementSibling.click(),
+      }, label),
+    ];
+    const canDrag = matchMedia("(pointer: fine)").matches;
+    return h("section", { class: "zone", "aria-label": "What to send", "data-key": "zone" },
+      canDrag && h("p", { class: "large" }, "Drop photos, films and folders here"),
+      h("div", { class: "choices" }, choose("files", "Choose files", false, true), canDrag && choose("folder", "Choose a folder", true, false)),
+      isPhone.apple && h("p", { class: "faint" },
+        "In the chooser, tap Options: Location on, Format Current. Otherwise the phone sends changed copies."),
+      isPhone.android && h("p", { class: "faint" },
+        "Choose by Browse or a file manager: the photo picker removes where pictures were taken."));
+  }
+
+  #notices() {
+    const { daemon, paused, left } = this.#about;
+    const { all } = this.#queue.totals();
+    const pictures = this.#queue.items.filter((item) => item.exif);
+    const emptied = pictures.filter((item) => item.exif.position === "emptied").length;
+    const converted = pictures.filter((item) => item.exif.make === "Apple" && /\.jpeg$/.test(item.path)).length;
+    const apple = isPhone.apple ? pictures.filter((item) => item.exif.make === "Apple") : [];
+    const isWithoutPosition = apple.length > 2 && apple.every((item) => item.exif.position === "none");
+    const { halt, trouble } = this.#queue;
+    const notice = (key, look, ...text) => h("p", { class: `problem ${look}`, "data-key": key }, text);
+    return [
+      !daemon && notice("daemon", "warning", "photoinboxd is not running. What you send waits in the inbox, and is filed when it runs."),
+      paused && notice("paused", "notice", "The inbox is paused. What you send waits there, and is filed when it is resumed."),
+      trouble && !halt && notice("trouble", "warning", sentences(trouble, "It goes on by itself")),
+      halt && halt.status !== 0 && notice("halt", "warning", sentences(halt.message, halt.status === 401
+        ? "Sign in in another tab, then resume here" : "What is sent is kept; resume when it is mended")),
+      left !== undefined && all.bytes - all.sent > left && notice("left", "warning",
+        `These are ${bytes(all.bytes - all.sent)}, and the link has room for ${bytes(left)}.`),
+      emptied > 0 && notice("emptied", "warning", `${count(emptied, "picture has", "pictures have")} lost where they were taken: `
+        + "the browser's photo picker has removed it. Choose them by a file manager instead, or send them by an app."),
+      converted > 0 && notice("converted", "warning", `${count(converted, "picture is a JPEG", "pictures are JPEGs")} that the phone made of HEIC. `
+        + "For the originals: in the chooser, Options, Format Current."),
+      isWithoutPosition && notice("position", "notice", "None of these pictures says where it was taken. If the phone knows it: in the chooser, "
+        + "Options, Location."),
+    ];
+  }
+
+  #progress() {
+    const totals = this.#queue.totals();
+    const { all } = totals;
+    if (all.files === 0 && totals.left.files === 0) return null;
+    const { look, text } = headline(totals, this.#queue.halt);
+    const isBusy = this.isBusy;
+    const rate = this.#rate();
+    return h("section", { class: "progress", "data-key": "progress", "aria-labelledby": "progress" },
+      h("div", { class: "top" },
+        h("div", { class: `verdict ${look} ${isBusy && !this.#queue.halt ? "busy" : ""}` },
+          h("span", { class: "dot" }), h("h2", { id: "progress" }, text)),
+        h("div", { class: "actions" }, this.#actions(isBusy))),
+      isBusy && [
+        h("progress", { value: all.sent, max: Math.max(all.bytes, 1), "aria-label": "Sent" }),
+        h("p", { class: "faint" }, `${bytes(all.sent)} of ${bytes(all.bytes)}`,
+          rate > 0 && !this.#queue.halt && `, ${bytes(rate)}/s, ${age((all.bytes - all.sent) / rate)} left`)],
+      h("ul", { class: "plain tally" }, tally(totals)));
+  }
+
+  #actions(isBusy) {
+    const queue = this.#queue;
+    const failed = queue.items.filter((item) => item.step === "failed" && item.size > 0);
+    return [
+      failed.length > 0 && h("button", { type: "button", "data-key": "again", onclick: () => failed.forEach((item) => queue.retry(item)) },
+        `Try ${count(failed.length, "file", "files")} again`),
+      isBusy && h("button", { type: "button", "data-key": "leave", onclick: () => this.#cancel() }, "Leave the rest…"),
+      isBusy && h("button", { type: "button", "data-key": "pause", onclick: () => (queue.halt ? this.#resume() : queue.pause()) },
+        queue.halt ? "Resume" : "Pause"),
+    ];
+  }
+
+  #resume() {
+    this.#queue.resume();
+    this.#refresh();
+  }
+
+  async #cancel() {
+    const { sending, waiting } = this.#queue.totals();
+    const content = [h("p", null, `${count(sending.files + waiting.files, "file is", "files are")} not sent yet. What is sent stays sent.`)];
+    if (await ask("Leave the rest?", content, "Leave them")) this.#queue.cancel();
+  }
+
+  #lists() {
+    const own = this.#queue.items.filter((item) => item.file);
+    const earlier = this.#queue.items.filter((item) => !item.file);
+    return [
+      own.length > 0 && this.#list("files", "Files", own),
+      earlier.length > 0 && this.#list("earlier", "Sent in the last seven days", earlier),
+    ];
+  }
+
+  #list(key, title, items) {
+    // Those that need somebody are first, and of those that are done the last.
+    const sorted = Object.entries(groups).flatMap(([group, steps]) => {
+      const found = items.filter((item) => steps.includes(item.step));
+      return ["sending", "waiting"].includes(group) ? found : found.reverse();
+    });
+    const rest = sorted.length - ROWS;
+    return h("section", { "data-key": key, "aria-labelledby": key }, h("h2", { id: key }, title),
+      h("ul", { class: "plain rows" }, sorted.slice(0, ROWS).map((item) => this.#row(item))),
+      rest > 0 && h("p", { class: "faint" }, `and ${count(rest, "more", "more")}`));
+  }
+
+  #row(item) {
+    const { look, text } = words(item);
+    // While files are sent, connections are for them.
+    const hasPicture = item.hash && !this.isBusy && ["filed", "duplicate", "known"].includes(item.step);
+    return h("li", { "data-key": item.key },
+      this.#options.picture?.({ sha256: hasPicture ? hexadecimal(item.hash) : null, outcome: "filed", file: item.path })
+        ?? h("div", { class: "picture", "aria-hidden": "true", "data-key": "picture" }, suffix(item.path)),
+      h("div", { class: "about" },
+        h("div", null, h("span", { class: "name" }, item.path), " ", h("span", { class: "faint size" }, bytes(item.size))),
+        h("div", { class: look }, text),
+        item.step === "quarantined" && !this.#options.isGuest && h("div", null, h("a", { href: "#decisions" }, "Decide")),
+        item.where && h("div", { class: "faint" }, `→ ${item.where}`),
+        item.warning && h("div", { class: "warning" }, item.warning),
+        item.step === "sending" && h("progress", { value: item.offset + item.sent, max: item.size, "aria-label": `${item.path}, sent` })));
+  }
+
+  #code() {
+    // Elsewhere, an address of this machine is another machine.
+    const isLocal = ["localhost", "[::1]"].includes(location.hostname) || location.hostname.startsWith("127.");
+    if (isLocal) return null;
+    const [link, title, text] = this.#options.isGuest
+      ? [address(""), "Pass this link on", "Whoever scans this can send photos here, too."]
+      : [`${address("")}#drop`, "Send from a phone", "Scan this with the phone, and sign in there."];
+    const show = () => ask(title, [h("p", null, text), picture(link)], null);
+    return h("p", { class: "code", "data-key": "code" }, h("button", { type: "button", onclick: show }, "QR code of this page…"));
+  }
+}
+
+// MARK: Words
+
+function headline({ all, failed, quarantined, sending, waiting, placed, deferred, left }, halt = null) {
+  const open = sending.files + waiting.files;
+  const bad = failed.files + quarantined.files;
+  const rest = placed.files + deferred.files;
+  const files = (number) => count(number, "file", "files");
+  const keep = (number) => `keep ${number === 1 ? "it" : "them"} until then`;
+  if (open > 0) {
+    if (!halt) return { state: "sending", look: "notice", text: `Sending, ${files(open)} to go` };
+    return { state: "sending", look: "warning", text: `${halt.status === 0 ? "Paused" : "Stopped"}, ${files(open)} not sent` };
+  }
+  if (all.files === 0) return { state: "nothing", look: "notice", text: "Nothing is sent" };
+  if (bad > 0) return { state: "bad", look: "warning", text: `Done, but ${bad} of ${files(all.files)} ${bad === 1 ? "needs" : "need"} you` };
+  if (rest > 0) return { state: "sent", look: "notice", text: `All is sent, ${files(rest)} not filed yet: ${keep(rest)}` };
+  const unsafe = all.files - all.safe;
+  if (unsafe > 0) return { state: "sent", look: "notice", text: `All is filed, ${files(unsafe)} not read again yet: ${keep(unsafe)}` };
+  // Somebody may delete the folder of all.
+  if (left.files > 0) return { state: "left", look: "notice", text: `${files(all.files)} filed and safe to delete, ${left.files} not sent` };
+  return {
+    state: "safe", look: "good",
+    text: all.files === 1 ? "Filed: safe to delete where it came from" : `All ${files(all.files)} are filed: safe to delete where they came from`,
+  };
+}
+
+const signs = {
+  filed: ["good", "✓", "filed"], known: ["good", "=", "filed before, not sent"], placed: ["notice", "↻", "sent, not filed yet"],
+  sending: ["notice", "↑", "being sent"], waiting: ["faint", "…", "waiting"], deferred: ["notice", "↻", "deferred: tried again by itself"],
+  quarantined: ["bad", "✗", "quarantined: needs a decision"], failed: ["bad", "✗", "not sent"], left: ["faint", "–", "left out"],
+};
+
+function tally(totals) {
+  return Object.entries(signs).filter(([group]) => totals[group].files > 0).map(([group, [look, sign, text]]) =>
+    h("li", { class: look, "data-key": group }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
+      h("span", null, h("b", null, count(totals[group].files, "file", "files")), ` ${text}`, safety(totals[group]))));
+}
+
+function safety({ files, safe }) {
+  if (safe === 0) return null;
+  return safe === files ? ", safe to delete" : `, ${safe} of them safe to delete`;
+}
+
+function words(item) {
+  const because = item.reason ? `: ${item.reason}` : "";
+  const safe = item.safe ? ", safe to delete where it came from" : ", not read again yet";
+  switch (item.step) {
+    case "waiting": return { look: "faint", text: item.offset > 0 ? `waiting, ${bytes(item.offset)} sent` : "waiting" };
+    case "reading": return { look: "faint", text: "being read" };
+    case "sending": return { look: "notice", text: `sending, ${Math.floor((item.offset + item.sent) / item.size * 100)} %` };
+    case "durable": return { look: "notice", text: "sent and durable" };
+    case "inbox": return { look: "notice", text: `in the inbox${because}` };
+    case "filed": return { look: item.safe ? "good" : "notice", text: `filed${safe}` };
+    case "duplicate": return { look: item.safe ? "good" : "notice", text: `duplicate, in the library already${safe}` };
+    case "known": return { look: item.safe ? "good" : "notice", text: `filed before, not sent${item.safe ? safe : ""}` };
+    case "deferred": return { look: "notice", text: `deferred${because}` };
+    case "quarantined": return { look: "bad", text: `quarantined${because}` };
+    case "returned": return { look: "bad", text: `taken out of the library again${because}` };
+    case "lost": return { look: "bad", text: `gone from the inbox without being filed${because}` };
+    case "left": return { look: "faint", text: `left out${because}` };
+    default: return { look: "bad", text: `not sent${because}` };
+  }
+}
+
+function sentences(...texts) {
+  return texts.filter(Boolean).map((text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".")).join(" ");
+}
+
+// MARK: Helpers
+
+function entry(item) {
+  return { name: item.path, size: item.size, modified: item.modified, ...(item.hash ? { sha256: hexadecimal(item.hash) } : {}) };
+}
+
+function hexadecimal(digest) {
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function pause(seconds, signal) {
+  return new Promise((done, fail) => {
+    const wake = () => {
+      clearTimeout(timer);
+      removeEventListener("online", wake);
+      signal?.removeEventListener("abort", wake);
+      if (signal?.aborted) fail(signal.reason);
+      else done();
+    };
+    const timer = setTimeout(wake, seconds * 1000);
+    addEventListener("online", wake);
+    signal?.addEventListener("abort", wake);
+  });
+}
+
+// A QR code, with the margin that readers need.
+function picture(text) {
+  const rows = qr(text);
+  const size = rows.length + 8;
+  const make = (name, attributes) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    return element;
+  };
+  const svg = make("svg", { viewBox: `0 0 ${size} ${size}`, class: "qr", role: "img", "aria-label": `QR code of ${text}` });
+  const dark = rows.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x + 4} ${y + 4}h1v1h-1z` : ""))).join("");
+  svg.append(make("rect", { width: size, height: size, fill: "#fff" }), make("path", { d: dark, fill: "#000" }));
+  return svg;
+}
+
+// The uploads of this browser, among those of all who have the link.
+class OwnUploads {
+  #place = `photo-inbox uploads ${address("")}`;
+  #known = new Set();
+  #others = new Map();
+
+  constructor() {
+    try {
+      this.#known = new Set(JSON.parse(localStorage.getItem(this.#place) ?? "[]"));
+    } catch {
+      // The browser keeps nothing: after a reload, the page shows nothing of before.
+    }
+  }
+
+  /** The receipt that came before it was known whose it is, or undefined. */
+  add(id) {
+    if (this.#known.has(id)) return undefined;
+    this.#known.add(id);
+    try {
+      localStorage.setItem(this.#place, JSON.stringify([...this.#known].slice(-2000)));
+    } catch {
+      // As above.
+    }
+    return this.#others.get(id);
+  }
+
+  receipt(receipt) {
+    if (this.#known.has(receipt.upload)) return receipt;
+    this.#others.set(receipt.upload, receipt);
+    return undefined;
+  }
+}
