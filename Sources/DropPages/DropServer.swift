@@ -178,6 +178,8 @@ package struct DropServer: Sendable {
         struct File: Codable {
             var name: String
             var size: UInt64
+            /// Milliseconds since 1970.
+            var modified: Int64?
             var sha256: String?
         }
 
@@ -216,7 +218,9 @@ package struct DropServer: Sendable {
                 return .object([JSONField("state", "filed"), JSONField("safe", true)])
             }
             let begun = open[BytePath(file.name)]?.first { _, record in
+                // Cameras give one name to files of one size.
                 record.length == file.size
+                    && (file.modified == nil || record.new.modified?.milliseconds == file.modified)
                     && (hash == nil || record.new.digest == nil || record.new.digest?.bytes == hash)
             }
             guard let (id, record) = begun else { return .object([JSONField("state", "unknown")]) }
@@ -246,6 +250,10 @@ package struct DropServer: Sendable {
         }
         return filed
     }
+}
+
+extension FileTime {
+    fileprivate var milliseconds: Int64 { seconds * 1_000 + Int64(nanoseconds) / 1_000_000 }
 }
 
 /// The store's upkeep, on a queue that may wait.

@@ -180,7 +180,8 @@ struct DropServerTests {
         let world = try world()
         let (door, other) = ("/d/\(oma.text)/up", hash("filed"))
         daemon.state.withLock { $0.known = [other.bytes, hash("own").bytes] }
-        let begun = try #require(try await world.ask("POST /up/?name=b/c.jpg&length=9", [ana]).fields["location"])
+        let begun = try #require(
+            try await world.ask("POST /up/?name=b/c.jpg&length=9&modified=7000", [ana]).fields["location"])
         _ = try await world.ask("POST /up/\(begun)?at=0", body: "abc")
         func ask(_ address: String, _ fields: [String] = [], _ file: String) async throws -> String {
             let answer = try await world.ask("POST \(address)/known", fields, body: "{\"files\":[\(file)]}")
@@ -194,6 +195,10 @@ struct DropServerTests {
         #expect(
             try await ask("/up", [ana], half)
                 == "{\"files\":[{\"state\":\"unfinished\",\"upload\":\"\(begun)\",\"offset\":3}]}")
+        for (modified, state) in [(7_000, "unfinished"), (7_001, "unknown")] {
+            let file = "{\"name\":\"b/c.jpg\",\"size\":9,\"modified\":\(modified)}"
+            #expect(try await ask("/up", [ana], file).contains(state), "\(modified)")
+        }
         #expect(try await ask("/up", [ana], half.replacing("9", with: "8")) == "{\"files\":[{\"state\":\"unknown\"}]}")
         #expect(try await ask(door, [], half) == "{\"files\":[{\"state\":\"unknown\"}]}")
         #expect(try await world.ask("PUT \(door)/own.jpg", body: "own").status == 201)
