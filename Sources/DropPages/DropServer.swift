@@ -9,8 +9,8 @@ import SystemMonitor
 import WebAccounts
 package import WebServing
 
-/// Answers everything below `up`, for people, and `d/TOKEN`, for whoever has a link: uploads, their receipts, and the page of
-/// guests. Targets are relative to the program, whatever proxies add.
+/// Answers everything below `up`, for people, and `d/TOKEN`, for whoever has a link: uploads and their receipts. Targets are
+/// relative to the program, whatever proxies add.
 package struct DropServer: Sendable {
     /// Sends a request to the daemon; nil if it does not answer.
     package typealias Ask = @Sendable (ControlRequest) async -> ControlAnswer?
@@ -22,8 +22,6 @@ package struct DropServer: Sendable {
         package var links: BytePath?
         /// Of people; guests have a quota besides.
         package var limits = DropLimits()
-        /// What a guest's page is, by the segments behind the token: none for the page itself, else a part of it.
-        package var guestPage: @Sendable (ArraySlice<String>) -> WebResponse? = { _ in nil }
         /// The wall clock, in seconds since 1970.
         package var now: @Sendable () -> Int64 = { FileTime.now.seconds }
         /// Writes a line for the administrator.
@@ -109,13 +107,9 @@ package struct DropServer: Sendable {
     ) async -> WebResponse {
         let head = request.head
         if segments.first == "up" { return await answer(to: request, segments.dropFirst(), visitor, &body) }
+        guard segments == ["about"], !head.target.isDirectory else { return .nothing }
         guard head.method == .get || head.method == .head else { return .wrongMethod(head, "GET, HEAD") }
-        if segments == ["about"], !head.target.isDirectory { return await about(visitor) }
-        if segments.isEmpty, !head.target.isDirectory, let token = head.target.segments.last {
-            // The addresses of the page are relative to the link with its slash.
-            return WebResponse(.permanentRedirect, [("Location", "\(token)/")])
-        }
-        return options.guestPage(segments) ?? .nothing
+        return await about(visitor)
     }
 
     /// `segments` are those behind the place of uploads.

@@ -32,6 +32,8 @@ package final class DropStore: Sendable {
     package static let directory: BytePath = ".photo-inbox-drop"
     /// A ledger of this size is written anew if most of it is outdated.
     private static let ledgerSize: UInt64 = 4 << 20
+    /// After so many seconds an upload without a byte makes room for another, where its owner has too many.
+    private static let unusedPatience: Int64 = 600
 
     private let path: BytePath
     let root: OwnedDescriptor
@@ -51,7 +53,7 @@ package final class DropStore: Sendable {
         self.options = options
         self.path = path
         root = try openDirectory(path)
-        hidden = try Self.openHidden(in: root)
+        hidden = try root.openHidden()
         let trial = try FileSystemTrial(in: hidden, path: path)
         guard trial.means.contains(.renameNoReplace) else {
             throw SystemCallError("renameat2", .notSupported, path: path)
@@ -84,21 +86,6 @@ package final class DropStore: Sendable {
     // A child that is being started may have a descriptor of it for a moment, and would keep it locked.
     deinit { flock(hidden.raw, LOCK_UN) }
 
-    private static func openHidden(in root: borrowing OwnedDescriptor) throws(SystemCallError) -> OwnedDescriptor {
-        do throws(SystemCallError) {
-            try root.makeDirectory(directory, mode: 0o700)
-            try root.syncDirectory()
-        } catch { guard error.code == .fileExists else { throw error } }
-        let opened = try root.openDirectoryBeneath(directory)
-        guard try FileStatus(of: opened).user == geteuid() else {
-            throw SystemCallError("openat", .notPermitted, path: directory)
-        }
-        try opened.setMode(0o700)
-        let number = opened.raw
-        try systemCall("flock", path: directory) { flock(number, LOCK_EX | LOCK_NB) }
-        return opened
-    }
-
     // MARK: - Uploads
 
     /// Begins an upload.
@@ -111,7 +98,12 @@ package final class DropStore: Sendable {
         try checkInbox()
         try placement.check(new, in: self)
         try checkRoom(for: new.length ?? 0)
-        endUnused(of: new.owner, limits)
+        // What began it has given it up.
+        let unused = books.withLock { books in
+            books.table.use(of: new.owner).open < limits.open
+                ? nil : books.table.unused(of: new.owner, since: seconds - Self.unusedPatience)
+        }
+        if let unused { try? end(unused, .expired) }
         let id = UploadID()
         let file = try dropping { () throws(SystemCallError) in
             SharedFile(try hidden.openBeneath(id.part, [.readWrite, .createNew], mode: 0o600))
@@ -121,7 +113,9 @@ package final class DropStore: Sendable {
                 let use = books.table.use(of: new.owner)
                 if use.open >= limits.open { throw .tooManyOpen }
                 if let total = limits.total, total - min(total, use.bytes) < new.length ?? 1 { throw .overTotal }
-                try add(.created(id, new, began: FileTime.now.seconds), &books)
+                try dropping { () throws(SystemCallError) in
+                    try record([.created(id, new, began: FileTime.now.seconds)], &books)
+                }
                 books.live[id] = LiveUpload(id, file, offset: 0, isNew: true)
             }
         } catch {
@@ -130,21 +124,6 @@ package final class DropStore: Sendable {
         }
         return id
     }
-
-    /// Ends the oldest upload without a byte where its owner has too many: what began it has been given up.
-    private func endUnused(of owner: DropOwner, _ limits: DropLimits) {
-        let unused: UploadID? = books.withLock { books in
-            guard books.table.use(of: owner).open >= limits.open else { return nil }
-            return books.table.uploads.filter {
-                $0.value.new.owner == owner && $0.value.phase == .receiving && $0.value.offset == 0
-                    && $0.value.changed < seconds - Self.unusedPatience
-            }.min { $0.value.changed < $1.value.changed }?.key
-        }
-        if let unused { try? end(unused, .expired) }
-    }
-
-    /// Seconds.
-    private static let unusedPatience: Int64 = 600
 
     /// Continues an upload at `offset`, and ends a writer that another request has. With `digest`, the bytes that come count only
     /// if they have it.
@@ -209,7 +188,7 @@ package final class DropStore: Sendable {
                 let use = books.table.use(of: known.new.owner)
                 let others = use.bytes - known.size
                 if let total = limits.total, total - min(total, others) < length { throw .overTotal }
-                try add(.length(id, length), &books)
+                try dropping { () throws(SystemCallError) in try record([.length(id, length)], &books) }
             }
         }
     }
@@ -469,14 +448,26 @@ package final class DropStore: Sendable {
         try ledger.append(lines)
         for line in lines { _ = books.table.apply(line) }
     }
-
-    /// The same, for an upload.
-    private func add(_ entry: LedgerEntry, _ books: inout Books) throws(DropError) {
-        do throws(SystemCallError) { try record([entry], &books) } catch { throw DropError(error) }
-    }
 }
 
 extension OwnedDescriptor {
+    /// The store's directory in this inbox, made and locked.
+    fileprivate borrowing func openHidden() throws(SystemCallError) -> OwnedDescriptor {
+        let directory = DropStore.directory
+        do throws(SystemCallError) {
+            try makeDirectory(directory, mode: 0o700)
+            try syncDirectory()
+        } catch { guard error.code == .fileExists else { throw error } }
+        let opened = try openDirectoryBeneath(directory)
+        guard try FileStatus(of: opened).user == geteuid() else {
+            throw SystemCallError("openat", .notPermitted, path: directory)
+        }
+        try opened.setMode(0o700)
+        let number = opened.raw
+        try systemCall("flock", path: directory) { flock(number, LOCK_EX | LOCK_NB) }
+        return opened
+    }
+
     /// Keeps the bytes of an upload that cannot go on under a name that no start looks at.
     borrowing func keep(_ id: UploadID) throws(SystemCallError) {
         do throws(SystemCallError) {

@@ -219,6 +219,14 @@ struct UploadTable {
         uploads.filter { $0.value.phase == .receiving && $0.value.changed < time }.map(\.key)
     }
 
+    /// The oldest upload of an owner that has no byte, and has not changed since `time`.
+    func unused(of owner: DropOwner, since time: Int64) -> UploadID? {
+        uploads.filter {
+            $0.value.new.owner == owner && $0.value.phase == .receiving && $0.value.offset == 0
+                && $0.value.changed < time
+        }.min { $0.value.changed < $1.value.changed }?.key
+    }
+
     // MARK: - Writing it anew
 
     /// Forgets what is over for long; what of it counts for an owner's total stays.

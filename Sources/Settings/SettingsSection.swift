@@ -2,7 +2,8 @@
 package enum SettingsSection: String, CaseIterable, Hashable, Sendable {
     /// Keys before the first header.
     case top = ""
-    case inbox, cards, filing, sets, describe, pictures, fetch, web, watch, timer, signals, descriptor, hook, metrics, log
+    case inbox, cards, filing, sets, describe, pictures, fetch, web, watch, timer, signals, descriptor, hook, metrics,
+        log
 
     /// The notation of a section.
     enum Shape: Equatable {

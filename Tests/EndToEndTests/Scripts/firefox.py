@@ -27,17 +27,21 @@ class Browser:
         self.client = client
         self.address = address
         self.directory = directory
-        self.wait = Wait(client, timeout=patience)
+        self.patience = patience
+
+    def wait(self, condition, what):
+        # A Wait has one deadline, from its making on.
+        Wait(self.client, timeout=self.patience).until(condition, message=what)
 
     def until(self, script, what):
-        self.wait.until(lambda client: client.execute_script(f"return Boolean({script})"), message=what)
+        self.wait(lambda client: client.execute_script(f"return Boolean({script})"), what)
 
     def heading(self, text):
         self.until(f"[...document.querySelectorAll('h1, h2')].some((each) => each.textContent === {text!r})", text)
 
     def click(self, button):
         """Clicks the button that this XPath finds."""
-        self.wait.until(lambda client: client.find_elements(By.XPATH, button), message=button)
+        self.wait(lambda client: client.find_elements(By.XPATH, button), button)
         self.client.find_element(By.XPATH, button).click()
 
     def shot(self, name):
