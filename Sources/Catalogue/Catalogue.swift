@@ -28,7 +28,7 @@ package actor Catalogue {
     /// The number of transactions that changes have needed so far.
     package private(set) var transactions = 0
     /// Contents that are being returned from the library.
-    private var returning: Set<[UInt8]> = []
+    package private(set) var returning: Set<[UInt8]> = []
     private var outcomesRecorded: (@Sendable () -> Void)?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

@@ -17,7 +17,7 @@ package struct FileReports: Hashable, Sendable, Codable {
     package struct Report: Hashable, Sendable, Codable {
         private let file: String
         private let fileBase64: String?
-        package let step: Step
+        package private(set) var step: Step
         /// The identifier of the outcome.
         package var operation: Int64?
         package var reason: String?
@@ -36,6 +36,9 @@ package struct FileReports: Hashable, Sendable, Codable {
             (file, fileBase64) = PathText.fields(path)
             self.step = step
         }
+
+        /// Its photo turned out to be missing.
+        package mutating func lose() { (step, place, durable) = (.lost, nil, nil) }
 
         /// Its path in the inbox.
         package var path: BytePath { ((try? PathText.path(file, fileBase64, 0)) ?? nil) ?? "" }

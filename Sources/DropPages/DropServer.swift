@@ -26,6 +26,8 @@ package struct DropServer: Sendable {
         package var now: @Sendable () -> Int64 = { FileTime.now.seconds }
         /// Writes a line for the administrator.
         package var log: @Sendable (String) -> Void = { _ in }
+        /// Called when the inbox is not at its path any more, perhaps repeatedly: what is there now needs another server.
+        package var inboxGone: @Sendable () -> Void = {}
 
         package init() {}
     }
@@ -37,19 +39,18 @@ package struct DropServer: Sendable {
     private let uploads: UploadHandler
     private let receipts: ReceiptHub
     private let links: GuestLinkFile
-    private let questions = Locked(0)
+    /// Questions for what is known that are being read.
+    private let questions = Locked<[DropOwner: Int]>([:])
 
     /// The most entries of a question for what is known, and its bytes.
     static let known = (entries: 1_000, bytes: 512 << 10)
-    /// How many such questions are held at a time.
-    static let questionsAtOnce = 16
-    /// Uploads that a guest may have begun and not finished.
-    static let openByGuest = 8
+    /// How many such questions are held at a time: of one owner, and of all guests.
+    static let questionsAtOnce = (each: 8, guests: 32)
 
     /// `inbox` is the name in the configuration of the inbox that `store` is in.
     package init(_ store: DropStore, inbox: String, ask: @escaping Ask, _ options: Options = Options()) {
         (self.store, self.inbox, self.ask, self.options) = (store, inbox, ask, options)
-        uploads = UploadHandler(store, log: options.log)
+        uploads = UploadHandler(store, log: options.log, inboxGone: options.inboxGone)
         receipts = ReceiptHub(store, inbox: inbox, ask: ask)
         links = GuestLinkFile(options.links, log: options.log)
         for remark in store.remarks { options.log(remark) }
@@ -92,10 +93,13 @@ package struct DropServer: Sendable {
         case "d":
             guard let token = target.segments.dropFirst().first.flatMap({ Secret($0) }),
                 let link = await links.link(of: token)
-            else { return .refusal(.notFound, "this link does not exist, or was removed") }
+            else {
+                if await links.isUnusable { return .refusal(.unavailable, "links cannot be looked up now") }
+                return .refusal(.notFound, "this link does not exist, or was removed")
+            }
             guard options.now() < link.end else { return .refusal(.gone, "this link has ended") }
             var limits = options.limits
-            (limits.total, limits.open) = (link.quota, min(limits.open, Self.openByGuest))
+            limits.total = link.quota
             let visitor = Visitor(sender: UploadSender(.guest(link.label), limits), end: link.end)
             return await answer(toGuest: request, target.segments.dropFirst(2), visitor, &body)
         default: return .nothing
@@ -180,15 +184,23 @@ package struct DropServer: Sendable {
         var files: [File]
     }
 
-    /// What need not be sent, or not from its first byte on. Guests learn of their own files alone.
+    /// What need not be sent, or not from its first byte on. Guests learn of what was sent by their link alone.
     private func known(_ owner: DropOwner, _ request: WebRequest, _ body: inout WebBody) async -> WebResponse {
-        let isAdmitted = questions.withLock { count in
-            guard count < Self.questionsAtOnce else { return false }
-            count += 1
+        let isAdmitted = questions.withLock { counts in
+            let guests = counts.reduce(0) { $1.key.isGuest ? $0 + $1.value : $0 }
+            guard counts[owner, default: 0] < Self.questionsAtOnce.each,
+                !owner.isGuest || guests < Self.questionsAtOnce.guests
+            else { return false }
+            counts[owner, default: 0] += 1
             return true
         }
         guard isAdmitted else { return .refusal(.tooManyRequests, "too many ask at once; ask again") }
-        defer { questions.withLock { $0 -= 1 } }
+        defer {
+            questions.withLock { counts in
+                let count = counts[owner, default: 1] - 1
+                counts[owner] = count > 0 ? count : nil
+            }
+        }
         var bytes = request.body
         do {
             while let piece = try await body.next() {
@@ -208,14 +220,16 @@ package struct DropServer: Sendable {
             open[record.new.name.original, default: []].append((id, record))
         }
         let answers = zip(question.files, hashes).map { file, hash -> JSONValue in
-            if let hash, filed.contains(hash) {
-                return .object([JSONField("state", "filed"), JSONField("safe", true)])
-            }
+            // Not safe: nobody has read it again just now.
+            if let hash, filed.contains(hash) { return .object([JSONField("state", "filed")]) }
             let begun = open[BytePath(file.name)]?.first { _, record in
+                guard record.length == file.size else { return false }
+                let isOfTime = file.modified.map { record.new.modified?.milliseconds == $0 }
+                let isOfContent = hash.flatMap { hash in record.new.digest.map { $0.bytes == hash } }
+                // Whoever has the same link could guess names and sizes, and end what another sends.
+                if owner.isGuest, isOfTime != true, isOfContent != true { return false }
                 // Cameras give one name to files of one size.
-                record.length == file.size
-                    && (file.modified == nil || record.new.modified?.milliseconds == file.modified)
-                    && (hash == nil || record.new.digest == nil || record.new.digest?.bytes == hash)
+                return isOfTime != false && isOfContent != false
             }
             guard let (id, record) = begun else { return .object([JSONField("state", "unknown")]) }
             return .object([
@@ -225,12 +239,12 @@ package struct DropServer: Sendable {
         return .json(.object([JSONField("files", JSONValue.array(answers))]))
     }
 
-    /// Which contents are filed, and stand in the library.
+    /// Which contents are filed, and are in the library now.
     private func filed(
         _ hashes: Set<[UInt8]>, _ owner: DropOwner, _ own: [UploadID: UploadRecord]
     ) async -> Set<[UInt8]> {
         var wanted = hashes
-        if case .guest = owner {
+        if owner.isGuest {
             wanted.formIntersection(own.values.compactMap { $0.path == nil ? nil : $0.digest?.bytes })
         }
         var (filed, rest) = (Set<[UInt8]>(), Array(wanted)[...])
@@ -244,6 +258,10 @@ package struct DropServer: Sendable {
         }
         return filed
     }
+}
+
+extension DropOwner {
+    fileprivate var isGuest: Bool { if case .guest = self { true } else { false } }
 }
 
 extension FileTime {

@@ -27,21 +27,25 @@ struct Receipt: Hashable, Sendable {
     private(set) var warning: String?
 
     /// Nil for an upload of which nobody needs to hear: it is not in the inbox yet, or was ended by its sender. `report` is the
-    /// daemon's, nil while there is none; `isThere` says whether the file was in the inbox before that.
-    init?(_ id: UploadID, _ record: UploadRecord, _ report: FileReports.Report?, isThere: Bool) {
+    /// daemon's, nil while there is none, for the reason `silence`; `isThere` says whether the file was in the inbox before that.
+    init?(
+        _ id: UploadID, _ record: UploadRecord, _ report: FileReports.Report?, isThere: Bool,
+        silence: String = Self.noAnswer
+    ) {
         (upload, name, size) = (id, record.new.name.original, record.length ?? record.offset)
         switch record.phase {
-        case .placed(let digest, _): describe(report, "\(digest)", isThere: isThere)
+        case .placed(let digest, _):
+            if let report { describe(report, "\(digest)", isThere: isThere) } else { warning = silence }
         case .ended(.lost), .ended(.failed): (step, reason) = (.lost, "the disk did not keep it: send it again")
         case .receiving, .whole, .placing, .ended: return nil
         }
     }
 
-    private mutating func describe(_ report: FileReports.Report?, _ digest: String, isThere: Bool) {
-        guard let report else {
-            warning = "photoinboxd does not answer"
-            return
-        }
+    static let noAnswer = "photoinboxd does not answer"
+    /// As to `photoinbox web` of an operator, who is not the daemon's user.
+    static let refused = "photoinboxd does not tell this program what has become of it"
+
+    private mutating func describe(_ report: FileReports.Report, _ digest: String, isThere: Bool) {
         reason = report.reason
         switch report.step {
         case .filed, .duplicate:
@@ -80,6 +84,6 @@ struct Receipt: Hashable, Sendable {
         return .object(fields.compactMap(\.self))
     }
 
-    /// Whether nothing more is expected of it.
+    /// Whether nothing more is expected of it, though it may turn out to be otherwise.
     var isSettled: Bool { isSafe || step == .lost || step == .returned }
 }

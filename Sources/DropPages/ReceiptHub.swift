@@ -10,7 +10,8 @@ import SystemMonitor
 /// Receipts for all who look: the daemon is asked while somebody does, and not otherwise.
 ///
 /// Nothing of it is kept: who comes again gets what the daemon says then, so a photo that was taken back, or a library that is
-/// gone, is not called safe because it once was. On a queue of its own, which waits for the disk.
+/// gone, is not called safe because it once was. Meanwhile all are asked about in turn, those that are settled, too: an undo and
+/// damage are no outcomes. On a queue of its own, which waits for the disk.
 actor ReceiptHub {
     private struct Watcher {
         let owner: DropOwner
@@ -18,6 +19,8 @@ actor ReceiptHub {
         /// What it has.
         var through: UInt64
         let end: ContinuousClock.Instant
+        /// Whether the daemon was asked for it: what was heard before it came is too old.
+        var isServed = false
         var lastSent: ContinuousClock.Instant
     }
 
@@ -44,19 +47,21 @@ actor ReceiptHub {
     private var numbers: (first: UInt64, last: UInt64)
     /// The newest outcome that was looked at.
     private var cursor: Int64?
-    private var turn = 0
+    /// Where the next turns begin, of those that are settled and the others.
+    private var turns = (settled: 0, open: 0)
     private var asking: Task<Void, Never>?
 
     /// For how long uploads are reported, in seconds.
     static let memory: Int64 = 7 * 86_400
-    /// The most streams of one owner.
-    static let streams = 8
+    /// The most streams of one owner, and events that wait in one: the rest is sent when they are read.
+    static let streams = 32
+    static let events = 512
     static let lifetime = Duration.seconds(120)
     static let silence = Duration.seconds(15)
     /// Until the next question: while something was placed lately, and else.
     static let pace = (fast: Duration.milliseconds(250), slow: Duration.seconds(1))
     private static let lately: Int64 = 30
-    /// How many of those that are not settled are asked about again each time, though no outcome was reported.
+    /// How many of those that are settled, and of the others, are asked about again each time, though no outcome was reported.
     private static let again = 40
     /// Of paths in one request, in bytes: a request has 64 KiB, and a byte of a path takes at most six.
     private static let pathBytes = 8 << 10
@@ -74,7 +79,8 @@ actor ReceiptHub {
     /// Events until the stream is dropped or has lasted long enough: all of this owner that are known, or those after `after`, which
     /// is the number of one; then changes.
     func events(for owner: DropOwner, after: UInt64?) -> AsyncStream<[UInt8]> {
-        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.events))
         lastWatcher += 1
         let number = lastWatcher
         continuation.onTermination = { _ in Task { await self.left(number) } }
@@ -84,7 +90,8 @@ actor ReceiptHub {
         if own.count >= Self.streams, let oldest = own.first {
             watchers.removeValue(forKey: oldest)?.events.finish()
         }
-        if !goesOn { entries = entries.filter { $0.value.owner != owner } }
+        // While nobody looked, nobody asked.
+        if !goesOn || own.isEmpty { askAnew(owner) }
         let now = ContinuousClock.now
         watchers[number] = Watcher(
             owner: owner, events: continuation, through: goesOn ? after ?? 0 : 0, end: now + Self.lifetime,
@@ -95,6 +102,21 @@ actor ReceiptHub {
         return stream
     }
 
+    /// Has everything of an owner asked about at the next turn, and forgets what is too old.
+    private func askAnew(_ owner: DropOwner) {
+        let oldest = store.seconds - Self.memory
+        for (id, entry) in entries where entry.owner == owner {
+            if let record = try? store.record(id), record.changed >= oldest {
+                entries[id]?.isAsked = false
+            } else {
+                entries[id] = nil
+            }
+        }
+    }
+
+    /// Whether anybody looks.
+    var isWatched: Bool { !watchers.isEmpty }
+
     private func left(_ number: Int) { watchers[number] = nil }
 
     private func askWhileWatched() async {
@@ -103,7 +125,7 @@ actor ReceiptHub {
             for owner in Set(watchers.values.map(\.owner)) {
                 if await look(at: owner) { isLively = true }
             }
-            send()
+            if !send() { isLively = true }
             await pause(isLively ? Self.pace.fast : Self.pace.slow)
         }
         asking = nil
@@ -114,16 +136,28 @@ actor ReceiptHub {
     /// Brings the receipts of an owner up to date; returns whether something was placed lately that is not settled.
     private func look(at owner: DropOwner) async -> Bool {
         let now = store.seconds
+        let waiting = watchers.filter { $0.value.owner == owner }.keys
         let uploads = store.uploads(of: owner).filter { $0.value.changed >= now - Self.memory }
-        let open = uploads.filter { !(entries[$0.key]?.receipt.isSettled ?? false) && $0.value.path != nil }
         let new = uploads.filter { entries[$0.key]?.isAsked != true }.sorted { $0.value.changed > $1.value.changed }
-        // Without an outcome, too: what is deferred, or was removed.
-        let others = open.keys.filter { entries[$0]?.isAsked == true }.sorted { $0.description < $1.description }
-        turn &+= 1
-        let start = others.isEmpty ? 0 : turn &* Self.again % others.count
-        let chosen = (others[start...] + others[..<start]).prefix(Self.again)
-        await look(at: new.map(\.key) + chosen, uploads)
-        return open.contains { $0.value.changed >= now - Self.lately }
+        // Without an outcome, too: what is deferred, was removed or taken back, or is damaged.
+        let asked = uploads.filter { $0.value.path != nil && entries[$0.key]?.isAsked == true }.keys
+            .sorted { $0.description < $1.description }
+        let settled = asked.filter { entries[$0]?.receipt.isSettled == true }
+        let open = asked.filter { entries[$0]?.receipt.isSettled != true }
+        let again = Self.part(of: settled, &turns.settled) + Self.part(of: open, &turns.open)
+        await look(at: new.map(\.key) + again, uploads)
+        for number in waiting { watchers[number]?.isServed = true }
+        return uploads.contains { id, record in
+            record.path != nil && record.changed >= now - Self.lately && entries[id]?.receipt.isSettled != true
+        }
+    }
+
+    /// Some of these, others at each turn.
+    private static func part(of ids: [UploadID], _ turn: inout Int) -> [UploadID] {
+        if ids.isEmpty { return [] }
+        turn %= ids.count
+        defer { turn += again }
+        return Array((ids[turn...] + ids[..<turn]).prefix(again))
     }
 
     private func look(at ids: [UploadID], _ uploads: [UploadID: UploadRecord]) async {
@@ -152,13 +186,24 @@ actor ReceiptHub {
         guard let answer, answer.status == 0, let found = answer.arrivals,
             found.files.map(\.path).starts(with: batch.map(\.path))
         else {
-            for (index, each) in batch.enumerated() where entries[each.id] == nil {
-                put(each.id, uploads[each.id], nil, isThere: isThere[index])
+            let silence = answer == nil || answer?.status == 0 ? Receipt.noAnswer : Receipt.refused
+            // Of what was asked about for those who look, the last answer stays.
+            for (index, each) in batch.enumerated() where entries[each.id]?.isAsked != true {
+                put(each.id, uploads[each.id], nil, isThere: isThere[index], silence: silence)
             }
             return
         }
+        let filed = await filed(
+            batch.indices.filter { found.files[$0].step == .unseen && !isThere[$0] }.compactMap {
+                uploads[batch[$0].id]?.digest?.bytes
+            })
         for (index, each) in batch.enumerated() {
-            put(each.id, uploads[each.id], found.files[index], isThere: isThere[index])
+            var report = found.files[index]
+            // The catalogue is newer than the outcome, or older: it has been made anew, or is a backup.
+            if report.step == .unseen, let digest = uploads[each.id]?.digest, filed.contains(digest.bytes) {
+                report = FileReports.Report(each.path, .filed)
+            }
+            put(each.id, uploads[each.id], report, isThere: isThere[index])
         }
         let changed = Dictionary(found.files[batch.count...].map { ($0.path, $0) }) { $1 }
         if !changed.isEmpty {
@@ -174,8 +219,18 @@ actor ReceiptHub {
         cursor = found.through
     }
 
-    private func put(_ id: UploadID, _ record: UploadRecord?, _ report: FileReports.Report?, isThere: Bool) {
-        guard let record, let receipt = Receipt(id, record, report, isThere: isThere) else { return }
+    /// Which of these contents the library has.
+    private func filed(_ digests: [[UInt8]]) async -> Set<[UInt8]> {
+        if digests.isEmpty { return [] }
+        let known = await ask(ControlRequest(.known(digests)))?.known ?? []
+        return Set(zip(digests, known).filter(\.1).map(\.0))
+    }
+
+    private func put(
+        _ id: UploadID, _ record: UploadRecord?, _ report: FileReports.Report?, isThere: Bool,
+        silence: String = Receipt.noAnswer
+    ) {
+        guard let record, let receipt = Receipt(id, record, report, isThere: isThere, silence: silence) else { return }
         let isAsked = report != nil || record.path == nil
         if let old = entries[id], old.receipt == receipt {
             entries[id]?.isAsked = isAsked || old.isAsked
@@ -187,18 +242,24 @@ actor ReceiptHub {
 
     // MARK: - Telling
 
-    private func send() {
+    /// Returns whether all who look have everything: what their streams have no room for waits.
+    private func send() -> Bool {
         let now = ContinuousClock.now
         let sorted = entries.values.sorted { $0.number < $1.number }
-        for (number, watcher) in watchers {
+        var isAll = true
+        for (number, watcher) in watchers where watcher.isServed {
             var watcher = watcher
+            var through = numbers.last
             for entry in sorted where entry.number > watcher.through && entry.owner == watcher.owner {
                 let event = ServerEvent(
                     "receipt", entry.receipt.json(for: watcher.owner).compact, number: entry.number)
-                watcher.events.yield(event.bytes)
-                watcher.lastSent = now
+                guard case .enqueued = watcher.events.yield(event.bytes) else {
+                    (through, isAll) = (watcher.through, false)
+                    break
+                }
+                (watcher.through, watcher.lastSent) = (entry.number, now)
             }
-            watcher.through = max(watcher.through, numbers.last)
+            watcher.through = max(watcher.through, through)
             if now - watcher.lastSent >= Self.silence {
                 watcher.events.yield(ServerEvent.comment)
                 watcher.lastSent = now
@@ -210,5 +271,6 @@ actor ReceiptHub {
                 watcher.events.finish()
             }
         }
+        return isAll
     }
 }

@@ -31,9 +31,12 @@ package struct UploadHandler: Sendable {
     private let store: DropStore
     /// Writes a line for the administrator.
     private let log: @Sendable (String) -> Void
+    private let inboxGone: @Sendable () -> Void
 
-    package init(_ store: DropStore, log: @escaping @Sendable (String) -> Void) {
-        (self.store, self.log) = (store, log)
+    package init(
+        _ store: DropStore, log: @escaping @Sendable (String) -> Void, inboxGone: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.store, self.log, self.inboxGone) = (store, log, inboxGone)
     }
 
     /// The answer to a request; `segments` are those behind the place of uploads, which `base` leads to from the request's own
@@ -49,7 +52,11 @@ package struct UploadHandler: Sendable {
             return response(.mistake(error), dialect, base)
         }
         let result = await result(of: head, request, base, sender, &body)
-        if case .failed(.system(let error), _) = result { log("uploads: \(error)") }
+        switch result {
+        case .failed(.system(let error), _): log("uploads: \(error)")
+        case .failed(.inboxGone, _): inboxGone()
+        default: break
+        }
         return response(result, head.dialect, base)
     }
 

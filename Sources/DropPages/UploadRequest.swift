@@ -98,7 +98,10 @@ package struct UploadHead: Hashable, Sendable {
     }
 
     private static func dialect(of head: RequestHead) throws(UploadMistake) -> UploadDialect {
-        let (tus, draft) = (head.fields.values(of: "tus-resumable"), head.fields.values(of: interopVersion))
+        let tus = head.fields.values(of: "tus-resumable")
+        var draft = head.fields.values(of: interopVersion)
+        // URLSession of iOS speaks other versions on its own, where an app has asked for no more than a POST or PUT.
+        if draft != [interop], isWhole(head) { draft = [] }
         guard tus.isEmpty || draft.isEmpty else { throw UploadMistake("the request is of tus and of the draft") }
         if !draft.isEmpty {
             guard draft == [interop] else { throw UploadMistake("the only interop version is \(interop)") }
@@ -118,6 +121,16 @@ package struct UploadHead: Hashable, Sendable {
         case .head, .patch, .delete, .get:
             throw UploadMistake("Tus-Resumable or Upload-Draft-Interop-Version is missing", .preconditionFailed)
         }
+    }
+
+    /// Whether a request needs no draft to be understood: its body is the whole file.
+    private static func isWhole(_ head: RequestHead) -> Bool {
+        guard head.method == .post || head.method == .put, head.fields.values(of: "upload-offset").isEmpty else {
+            return false
+        }
+        // Of version 3 and earlier ones, and of later ones.
+        return [[], ["?0"]].contains(head.fields.values(of: "upload-incomplete"))
+            && [[], ["?1"]].contains(head.fields.values(of: "upload-complete"))
     }
 
     package static let tusVersion = "1.0.0"

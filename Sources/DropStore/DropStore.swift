@@ -19,6 +19,8 @@ package final class DropStore: Sendable {
         package var clock: @Sendable () -> ClockReading = { .now }
         /// The local date, for directories.
         package var today: @Sendable () -> String = { LocalClock.today() }
+        /// Writes a line for the administrator.
+        package var log: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
@@ -32,8 +34,8 @@ package final class DropStore: Sendable {
     package static let directory: BytePath = ".photo-inbox-drop"
     /// A ledger of this size is written anew if most of it is outdated.
     private static let ledgerSize: UInt64 = 4 << 20
-    /// After so many seconds an upload without a byte makes room for another, where its owner has too many.
-    private static let unusedPatience: Int64 = 600
+    /// After so many seconds without a byte an upload makes room for another, where its owner has too many.
+    private static let idlePatience: Int64 = 600
 
     private let path: BytePath
     let root: OwnedDescriptor
@@ -53,7 +55,7 @@ package final class DropStore: Sendable {
         self.options = options
         self.path = path
         root = try openDirectory(path)
-        hidden = try root.openHidden()
+        hidden = try root.openHidden(of: path)
         let trial = try FileSystemTrial(in: hidden, path: path)
         guard trial.means.contains(.renameNoReplace) else {
             throw SystemCallError("renameat2", .notSupported, path: path)
@@ -79,7 +81,7 @@ package final class DropStore: Sendable {
         try record([.clock(reading)] + start.entries)
         if !start.entries.isEmpty { try ledger.sync() }
         for part in start.outdated { try hidden.unlink(part) }
-        for part in start.unknown { try hidden.keep(part) }
+        for part in start.unknown { try hidden.keep(part.id, as: part.name) }
         tidy()
     }
 
@@ -98,12 +100,7 @@ package final class DropStore: Sendable {
         try checkInbox()
         try placement.check(new, in: self)
         try checkRoom(for: new.length ?? 0)
-        // What began it has given it up.
-        let unused = books.withLock { books in
-            books.table.use(of: new.owner).open < limits.open
-                ? nil : books.table.unused(of: new.owner, since: seconds - Self.unusedPatience)
-        }
-        if let unused { try? end(unused, .expired) }
+        makeRoom(for: new.owner, limits)
         let id = UploadID()
         let file = try dropping { () throws(SystemCallError) in
             SharedFile(try hidden.openBeneath(id.part, [.readWrite, .createNew], mode: 0o600))
@@ -125,12 +122,26 @@ package final class DropStore: Sendable {
         return id
     }
 
+    /// Ends an upload that nobody continues, where an owner has too many: people leave, and would shut out whoever has the same
+    /// link.
+    private func makeRoom(for owner: DropOwner, _ limits: DropLimits) {
+        let since = seconds - Self.idlePatience
+        let idle = books.withLock { books in
+            books.table.use(of: owner).open < limits.open
+                ? [] : books.table.idle(of: owner, since: since).map { ($0, books.live[$0]) }
+        }
+        for (id, upload) in idle where upload.map({ $0.received.withLock { $0 } < since }) ?? true {
+            if (try? end(id, .expired)) != nil { return }
+        }
+    }
+
     /// Continues an upload at `offset`, and ends a writer that another request has. With `digest`, the bytes that come count only
     /// if they have it.
     package func append(
         to id: UploadID, at offset: UInt64, digest: ContentHash? = nil, _ limits: DropLimits = DropLimits()
     ) throws(DropError) -> UploadWriter {
         let upload = try live(id)
+        upload.received.withLock { $0 = seconds }
         return try upload.state.withLock { state throws(DropError) in
             try interrupt(upload, &state)
             guard offset == state.synced else { throw .wrongOffset(state.synced) }
@@ -214,6 +225,8 @@ package final class DropStore: Sendable {
     /// Makes the bytes of an upload final.
     private func seal(_ upload: LiveUpload) throws(DropError) {
         let id = upload.id
+        // Reading it again takes a while.
+        upload.received.withLock { $0 = seconds }
         try upload.state.withLock { state throws(DropError) in
             guard let file = state.file else { return }
             try dropping { () throws(SystemCallError) in try state.withdraw() }
@@ -320,8 +333,11 @@ package final class DropStore: Sendable {
 
     /// Throws if the inbox is not at its path any more: what is put there nobody would see.
     func checkInbox() throws(DropError) {
-        let (there, own) = try dropping { () throws(SystemCallError) in
-            (try FileStatus(at: path, followingLinks: true), try FileStatus(of: root))
+        let (there, own): (FileStatus, FileStatus)
+        do throws(SystemCallError) {
+            (there, own) = (try FileStatus(at: path, followingLinks: true), try FileStatus(of: root))
+        } catch {
+            throw error.code == .noSuchFileOrDirectory ? DropError.inboxGone : DropError(error)
         }
         guard there.identity.inode == own.identity.inode, there.device == own.device else { throw .inboxGone }
     }
@@ -380,13 +396,20 @@ package final class DropStore: Sendable {
     private func syncPart(
         _ upload: LiveUpload, _ file: SharedFile, _ state: inout LiveUpload.State
     ) throws(DropError) {
+        var hasFallenBack = false
         do throws(SystemCallError) {
-            try file.descriptor.sync()
+            do throws(SystemCallError) { try file.descriptor.sync() } catch {
+                // The file system had no room for what the kernel had taken. What was durable before still is.
+                guard error.code == .noSpace || error.code == .diskQuotaExceeded else { throw error }
+                try state.fallBack()
+                hasFallenBack = true
+                throw error
+            }
             if !state.isNamed { try hidden.syncDirectory() }
             state.isNamed = true
         } catch {
             // What the part has is unknown, and a second sync would not say.
-            try? end(upload.id, .failed, &state)
+            if !hasFallenBack { try? end(upload.id, .failed, &state) }
             throw DropError(error)
         }
     }
@@ -403,6 +426,8 @@ package final class DropStore: Sendable {
         // Not while it is being placed.
         let late: LiveUpload? = try placement.lock.withLock { _ throws(DropError) in
             switch try record(id).phase {
+            // It has become whole meanwhile.
+            case .whole where end == .expired: return nil
             case .receiving, .whole: return try finishEnd(id, end)
             case .placing, .placed: throw .placed
             case .ended: return nil
@@ -423,10 +448,14 @@ package final class DropStore: Sendable {
 
     /// The line is durable before the part is gone: a part that is gone without it was placed.
     private func finishEnd(_ id: UploadID, _ end: UploadEnd) throws(DropError) -> LiveUpload? {
+        let known = try record(id)
         try dropping { () throws(SystemCallError) in
             try record([.ended(id, end)])
             try ledger.sync()
-            if end == .failed { try hidden.keep(id) } else { try hidden.unlink(id.part) }
+            guard end == .failed else { return try hidden.unlink(id.part) }
+            let name = hidden.keptName(of: id)
+            try hidden.keep(id, as: name)
+            options.log("the disk failed: \(Self.directory)/\(name) is what is left of \(known.words), and stays")
         }
         return books.withLock { $0.live.removeValue(forKey: id) }
     }
@@ -452,28 +481,55 @@ package final class DropStore: Sendable {
 
 extension OwnedDescriptor {
     /// The store's directory in this inbox, made and locked.
-    fileprivate borrowing func openHidden() throws(SystemCallError) -> OwnedDescriptor {
+    fileprivate borrowing func openHidden(of inbox: BytePath) throws -> OwnedDescriptor {
         let directory = DropStore.directory
         do throws(SystemCallError) {
             try makeDirectory(directory, mode: 0o700)
             try syncDirectory()
         } catch { guard error.code == .fileExists else { throw error } }
+        // Before it is opened, which is forbidden to others.
+        let owner = try FileStatus(of: directory, in: self).user
+        guard owner == geteuid() else { throw DropStore.OtherOwner(path: inbox.appending(directory), user: owner) }
         let opened = try openDirectoryBeneath(directory)
-        guard try FileStatus(of: opened).user == geteuid() else {
-            throw SystemCallError("openat", .notPermitted, path: directory)
-        }
         try opened.setMode(0o700)
         let number = opened.raw
         try systemCall("flock", path: directory) { flock(number, LOCK_EX | LOCK_NB) }
         return opened
     }
 
+    /// A free name for what is left of an upload. The store is locked, so nobody takes it.
+    borrowing func keptName(of id: UploadID) -> BytePath {
+        var (name, number) = (id.kept, 1)
+        while (try? isFree(name)) == false {
+            number += 1
+            name = BytePath("\(id)-\(number).kept")
+        }
+        return name
+    }
+
     /// Keeps the bytes of an upload that cannot go on under a name that no start looks at.
-    borrowing func keep(_ id: UploadID) throws(SystemCallError) {
+    borrowing func keep(_ id: UploadID, as name: BytePath) throws(SystemCallError) {
         do throws(SystemCallError) {
-            try rename(id.part, replacing: id.kept)
+            try rename(id.part, to: self, as: name)
             try syncDirectory()
         } catch { guard error.code == .noSuchFileOrDirectory else { throw error } }
+    }
+}
+
+extension DropStore {
+    /// The directory in the inbox is another user's, as after `photoinbox web` beside photoinbox-drop.service.
+    package struct OtherOwner: Error, Hashable, Sendable, CustomStringConvertible {
+        let path: BytePath
+        let user: UInt32
+
+        package var description: String {
+            let (own, other) = (words(geteuid()), words(user))
+            return "\(path) belongs to \(other), who receives photos there, and this program is run by \(own). "
+                + "One user alone can: to let it be \(own), end the other's program, and then: "
+                + "sudo chown -R \(own) \(path)"
+        }
+
+        private func words(_ user: UInt32) -> String { userName(user) ?? "\(user)" }
     }
 }
 

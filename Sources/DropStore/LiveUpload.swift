@@ -22,6 +22,13 @@ final class LiveUpload: Sendable {
         var check: (hasher: ContentHasher, expected: ContentHash, before: ContentHasher?)?
         var lastSync = monotonicNanoseconds()
 
+        /// What was not durable is not known to be there: it must come again. See `syncPart`.
+        mutating func fallBack() throws(SystemCallError) {
+            try file?.descriptor.cut(to: synced)
+            (offset, written, check, hasher) = (synced, synced, nil, synced == 0 ? ContentHasher() : nil)
+            writer += 1
+        }
+
         /// Cuts off what does not count.
         mutating func withdraw() throws(SystemCallError) {
             if let check { hasher = check.before }
@@ -33,6 +40,9 @@ final class LiveUpload: Sendable {
 
     let id: UploadID
     let state: Locked<State>
+    /// When bytes came last, in counted seconds. Those of a digest move the ledger's offset only when all have come. Not in the
+    /// state, which is locked while the disk works.
+    let received = Locked(Int64.min)
 
     /// `file` has at least `offset` bytes.
     init(_ id: UploadID, _ file: SharedFile, offset: UInt64, isNew: Bool) {
@@ -72,6 +82,7 @@ package final class UploadWriter: Sendable {
                 state.check?.hasher.update(buffer)
             }
             state.written += UInt64(bytes.count)
+            upload.received.withLock { $0 = store.seconds }
             if state.check == nil { state.offset = state.written }
             let due = state.written - state.synced >= Self.pace.bytes
             if due, state.check != nil {

@@ -12,7 +12,7 @@ struct StoreRecovery {
     /// Parts to be removed, when the entries are durable.
     private(set) var outdated: [BytePath] = []
     /// Parts that no upload has any more, to be kept under another name.
-    private(set) var unknown: [UploadID] = []
+    private(set) var unknown: [(id: UploadID, name: BytePath)] = []
     private(set) var remarks: [String] = []
 
     /// `damaged` lines of the ledger are not in the table.
@@ -26,7 +26,7 @@ struct StoreRecovery {
             if (try? FileStatus(of: part.part, in: hidden).identity.size) == 0 {
                 outdated.append(part.part)
             } else {
-                set(aside: part, "is not in the ledger")
+                set(aside: part, "is not in the ledger", in: hidden)
             }
         }
         for (id, record) in table.uploads {
@@ -47,22 +47,22 @@ struct StoreRecovery {
     ) throws(SystemCallError) {
         switch record.phase {
         case .receiving:
-            if try FileStatus(of: id.part, in: hidden).identity.size < record.offset { lose(id, hasPart: true) }
+            if try FileStatus(of: id.part, in: hidden).identity.size < record.offset { lose(id, record, in: hidden) }
         case .whole(let digest), .placing(let digest, _), .placed(let digest, _):
             let part = try hidden.openBeneath(id.part, .read)
             guard let length = record.length, try FileStatus(of: part).identity.size == length,
                 try hashPart(part, length) == digest
             else {
-                if record.isOpen { return lose(id, hasPart: true) }
-                return set(aside: id, "is of an upload that has its name in the inbox")
+                if record.isOpen { return lose(id, record, in: hidden) }
+                return set(aside: id, "is of \(record.words), which has its name in the inbox", in: hidden)
             }
             // Its name was not given, or a power cut took it.
             if case .whole = record.phase { return }
             if case .placed(_, let path) = record.phase, try !isPathFree(path, in: root) {
-                return set(aside: id, "is of an upload that has its name in the inbox")
+                return set(aside: id, "is of \(record.words), which has its name in the inbox", in: hidden)
             }
             entries.append(.whole(id, digest))
-        case .ended(.lost), .ended(.failed): set(aside: id, "is of an upload that was lost")
+        case .ended(.lost), .ended(.failed): set(aside: id, "is of \(record.words), which was lost", in: hidden)
         case .ended: outdated.append(id.part)
         }
     }
@@ -71,7 +71,7 @@ struct StoreRecovery {
         _ id: UploadID, _ record: UploadRecord, of root: borrowing OwnedDescriptor
     ) throws(SystemCallError) {
         switch record.phase {
-        case .receiving, .whole: lose(id, hasPart: false)
+        case .receiving, .whole: lose(id, record)
         case .placing(_, let path):
             // A power cut could still undo the rename.
             do throws(SystemCallError) {
@@ -82,15 +82,20 @@ struct StoreRecovery {
         }
     }
 
-    private mutating func lose(_ id: UploadID, hasPart: Bool) {
+    private mutating func lose(_ id: UploadID, _ record: UploadRecord) {
         entries.append(.ended(id, .lost))
-        remarks.append("upload \(id) is lost: its bytes are not those of the ledger")
-        if hasPart { set(aside: id, "has what is left of it") }
+        remarks.append("upload \(id) is lost, \(record.words): its bytes are not those of the ledger")
     }
 
-    private mutating func set(aside id: UploadID, _ why: String) {
-        unknown.append(id)
-        remarks.append("\(DropStore.directory)/\(id.kept) \(why), and stays")
+    private mutating func lose(_ id: UploadID, _ record: UploadRecord, in hidden: borrowing OwnedDescriptor) {
+        lose(id, record)
+        set(aside: id, "is what is left of \(record.words)", in: hidden)
+    }
+
+    private mutating func set(aside id: UploadID, _ why: String, in hidden: borrowing OwnedDescriptor) {
+        let name = hidden.keptName(of: id)
+        unknown.append((id, name))
+        remarks.append("\(DropStore.directory)/\(name) \(why), and stays")
     }
 }
 

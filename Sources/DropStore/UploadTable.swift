@@ -77,8 +77,8 @@ struct UploadTable {
 
     /// How long an upload without a name in the inbox is remembered after its end, and one with a name, in seconds.
     static let remembered: (ended: Int64, placed: Int64) = (7 * 86_400, 30 * 86_400)
-    /// The most placed uploads that are remembered.
-    static let mostPlaced = 10_000
+    /// The most placed uploads of one owner that are remembered.
+    static let mostPlaced = 20_000
     /// The most of one owner that have ended without a name.
     static let mostEnded = 1_000
 
@@ -150,18 +150,21 @@ struct UploadTable {
     private mutating func put(_ record: UploadRecord?, _ id: UploadID) {
         if let old = uploads[id] {
             uses[old.new.owner, default: (0, 0)].bytes -= old.size
-            if old.isOpen { uses[old.new.owner, default: (0, 0)].open -= 1 }
+            if old.phase == .receiving { uses[old.new.owner, default: (0, 0)].open -= 1 }
             if let path = old.path { names[path] = (names[path] ?? 1) > 1 ? (names[path] ?? 1) - 1 : nil }
         }
         uploads[id] = record
         if let record {
             uses[record.new.owner, default: (0, 0)].bytes += record.size
-            if record.isOpen { uses[record.new.owner, default: (0, 0)].open += 1 }
-            if let path = record.path {
-                names[path, default: 0] += 1
-                if let shot = Shot(path, record.new) { numbers[shot.key] = max(numbers[shot.key] ?? 0, shot.number) }
-            }
+            if record.phase == .receiving { uses[record.new.owner, default: (0, 0)].open += 1 }
+            if let path = record.path { names[path, default: 0] += 1 }
+            count(record)
         }
+    }
+
+    private mutating func count(_ record: UploadRecord) {
+        guard let path = record.path, let shot = Shot(path, record.new) else { return }
+        numbers[shot.key] = max(numbers[shot.key] ?? 0, shot.number)
     }
 
     // MARK: - Questions
@@ -170,7 +173,7 @@ struct UploadTable {
     /// name is about one upload.
     func isNamed(_ path: BytePath) -> Bool { names[path] != nil }
 
-    /// How much an owner has sent or begun, and how many uploads are open.
+    /// How much an owner has sent or begun, and how many uploads receive bytes.
     func use(of owner: DropOwner) -> (bytes: UInt64, open: Int) {
         let use = uses[owner] ?? (0, 0)
         return ((totals[owner] ?? 0) + use.bytes, use.open)
@@ -219,12 +222,14 @@ struct UploadTable {
         uploads.filter { $0.value.phase == .receiving && $0.value.changed < time }.map(\.key)
     }
 
-    /// The oldest upload of an owner that has no byte, and has not changed since `time`.
-    func unused(of owner: DropOwner, since time: Int64) -> UploadID? {
-        uploads.filter {
-            $0.value.new.owner == owner && $0.value.phase == .receiving && $0.value.offset == 0
-                && $0.value.changed < time
-        }.min { $0.value.changed < $1.value.changed }?.key
+    /// The uploads of an owner that receive bytes and have not changed since `time`, those without a byte and the oldest first.
+    func idle(of owner: DropOwner, since time: Int64) -> [UploadID] {
+        let idle = uploads.filter {
+            $0.value.new.owner == owner && $0.value.phase == .receiving && $0.value.changed < time
+        }
+        return idle.sorted {
+            ($0.value.offset > 0 ? 1 : 0, $0.value.changed) < ($1.value.offset > 0 ? 1 : 0, $1.value.changed)
+        }.map(\.key)
     }
 
     // MARK: - Writing it anew
@@ -232,20 +237,27 @@ struct UploadTable {
     /// Forgets what is over for long; what of it counts for an owner's total stays.
     mutating func forget(at now: Int64) {
         let placed = uploads.filter { if case .placed = $0.value.phase { true } else { false } }
-            .sorted { $0.value.changed > $1.value.changed }
-        for (index, (id, record)) in placed.enumerated()
-        where index >= Self.mostPlaced || record.changed < now - Self.remembered.placed {
-            totals[record.new.owner, default: 0] += record.size
-            put(nil, id)
-        }
-        let ended = uploads.filter { if case .ended = $0.value.phase { true } else { false } }
-        for group in Dictionary(grouping: ended, by: \.value.new.owner).values {
-            let sorted = group.sorted { $0.value.changed > $1.value.changed }
-            for (index, (id, record)) in sorted.enumerated()
-            where index >= Self.mostEnded || record.changed < now - Self.remembered.ended {
+        for group in Dictionary(grouping: placed, by: \.value.new.owner).values {
+            for (id, record) in Self.over(group, most: Self.mostPlaced, before: now - Self.remembered.placed) {
+                totals[record.new.owner, default: 0] += record.size
                 put(nil, id)
             }
         }
+        let ended = uploads.filter { if case .ended = $0.value.phase { true } else { false } }
+        for group in Dictionary(grouping: ended, by: \.value.new.owner).values {
+            for (id, _) in Self.over(group, most: Self.mostEnded, before: now - Self.remembered.ended) { put(nil, id) }
+        }
+        numbers = [:]
+        for record in uploads.values { count(record) }
+    }
+
+    /// All but the newest, and those that have not changed since `time`.
+    private static func over(
+        _ group: [(key: UploadID, value: UploadRecord)], most: Int, before time: Int64
+    ) -> [(UploadID, UploadRecord)] {
+        group.sorted { $0.value.changed > $1.value.changed }.enumerated()
+            .filter { $0.offset >= most || $0.element.value.changed < time }
+            .map { ($0.element.key, $0.element.value) }
     }
 
     /// How many ``lines`` there are at most.
@@ -276,6 +288,9 @@ struct UploadTable {
 }
 
 extension UploadRecord {
+    /// For the administrator: `IMG_1.jpg from ana`.
+    var words: String { "\(new.name.original.escaped) from \(new.owner)" }
+
     /// The name in the inbox that it has or gets.
     package var path: BytePath? {
         switch phase {

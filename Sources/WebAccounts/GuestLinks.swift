@@ -3,7 +3,7 @@ import LinuxKernel
 import SystemMonitor
 import SystemPackage
 
-/// A link by which somebody without a name sends photos, and does nothing else: a line of web.links.
+/// A link by which whoever has it sends photos, without a name: a line of web.links.
 package struct GuestLink: Hashable, Sendable {
     /// Also the name of the directory in the inbox.
     package let label: String
@@ -105,7 +105,9 @@ package actor GuestLinkFile {
                 reported = nil
             }
         } catch {
-            if (error as? SystemCallError)?.code != .noSuchFileOrDirectory {
+            if (error as? SystemCallError)?.code == .noSuchFileOrDirectory {
+                reported = nil
+            } else {
                 report("\(path) cannot be used: \(error)")
             }
             read = nil
@@ -114,6 +116,9 @@ package actor GuestLinkFile {
         let hash = token.hash
         return read?.links.all.first { $0.token == hash }
     }
+
+    /// Whether the file could not be read at the last request, or has a wrong line.
+    package var isUnusable: Bool { reported != nil }
 
     /// Once, though strangers may ask at any time.
     private func report(_ text: String) {

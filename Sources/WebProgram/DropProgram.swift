@@ -40,9 +40,27 @@ package enum DropProgram {
             limits.idle = SocketProgram.idle
             // Of those who send too little the pages decide first.
             limits.stall = .seconds(60)
+            // Its server, once there is one.
+            let running = Locked<WebServer?>(nil)
+            @Sendable func endSoon() {
+                Task {
+                    try? await Task.sleep(for: .seconds(2))
+                    running.withLock { $0 }?.stop()
+                }
+            }
             do {
-                let drop = try open(options)
+                let isGone = Locked(false)
+                let drop = try open(options) {
+                    let isFirst = isGone.withLock { isGone in
+                        defer { isGone = true }
+                        return !isGone
+                    }
+                    guard isFirst else { return }
+                    program.log("the inbox is not at its path any more, or something is mounted over it; starting anew")
+                    endSoon()
+                }
                 let server = WebServer(limits, streaming: { _ in true }) { await drop.answer(to: $0, &$1) }
+                running.withLock { $0 = server }
                 return SocketProgram.Service(server: server) { drop.close() }
             } catch {
                 // Whoever waits is answered. Then it ends, however many come, and the next one starts it anew.
@@ -51,16 +69,16 @@ package enum DropProgram {
                 let server = WebServer(limits, streaming: { _ in true }) { _, _ in
                     .text(.unavailable, "photos cannot be received now")
                 }
-                Task {
-                    try? await Task.sleep(for: .seconds(2))
-                    server.stop()
-                }
+                running.withLock { $0 = server }
+                endSoon()
                 return SocketProgram.Service(server: server)
             }
         }
     }
 
-    private static func open(_ given: [String: String]) throws -> DropServer {
+    private static func open(
+        _ given: [String: String], inboxGone: @escaping @Sendable () -> Void
+    ) throws -> DropServer {
         let places = try Places(
             PlaceOptions(config: given["--config"].map { RawArgument(path: BytePath($0)) }), remarks: false)
         guard let inbox = places.settings?.dropInbox else {
@@ -72,22 +90,36 @@ package enum DropProgram {
             throw CommandFailure(.usage, "the pages have no user \(pages) of their own")
         }
         let links = WebProgram.people(of: places).parent
+        let photos = (places.settings?.inboxes.map(\.path) ?? []) + (places.settings?.library.map { [$0.path] } ?? [])
+        for place in photos where place.isInside(links) {
+            program.log("\(place) is beside the configuration, and so can be read from here")
+        }
         confine(to: inbox.path, links)
         return try open(
-            inbox.name, inbox.path, places, pages: user, links: links.appending(GuestLinks.file), log: program.log)
+            inbox.name, inbox.path, places, pages: user, links: links.appending(GuestLinks.file),
+            inboxGone: inboxGone, log: program.log
+        ).server
+    }
+
+    /// What receives photos, and its upkeep, which is cancelled with it.
+    struct Opened {
+        let server: DropServer
+        let care: Task<Void, Never>
     }
 
     /// What receives photos into an inbox, from `pages`, the user whose word on people counts.
     static func open(
         _ inbox: String, _ path: BytePath, _ places: Places, pages: UInt32, links: BytePath?,
-        log: @escaping @Sendable (String) -> Void
-    ) throws -> DropServer {
+        inboxGone: @escaping @Sendable () -> Void, log: @escaping @Sendable (String) -> Void
+    ) throws -> Opened {
         var options = DropServer.Options()
-        (options.pages, options.links, options.log) = (pages, links, log)
+        (options.pages, options.links, options.log, options.inboxGone) = (pages, links, log, inboxGone)
+        var storing = DropStore.Options()
+        storing.log = log
         let daemon = DaemonClient(runtime: places.runtime, purpose: "receipts")
         let trouble = Locked<String?>(nil)
         let server = DropServer(
-            try DropStore(path), inbox: inbox,
+            try DropStore(path, storing), inbox: inbox,
             ask: { request in
                 var answer: ControlAnswer?
                 var failure: CommandFailure?
@@ -105,8 +137,7 @@ package enum DropProgram {
                 }
                 return answer
             }, options)
-        Task { await server.care() }
-        return server
+        return Opened(server: server, care: Task { await server.care() })
     }
 
     /// Gives up all files but those of the system, the configuration's directory with web.links, and its own hidden directory in
@@ -130,7 +161,9 @@ actor OwnDrop {
     private let places: Places
     private let wanted: String?
     private let log: @Sendable (String) -> Void
-    private var opened: DropServer?
+    private var opened: DropProgram.Opened?
+    /// How often it was opened.
+    private var openings = 0
 
     init(_ places: Places, inbox: String?, log: @escaping @Sendable (String) -> Void) {
         (self.places, wanted, self.log) = (places, inbox, log)
@@ -142,20 +175,31 @@ actor OwnDrop {
     }
 
     private func server() throws(CommandFailure) -> DropServer {
-        if let opened { return opened }
+        if let opened { return opened.server }
         let (name, path) = try inbox()
+        openings += 1
+        let number = openings
         do {
-            let server = try DropProgram.open(
+            let new = try DropProgram.open(
                 name, path, places, pages: geteuid(),
                 links: WebProgram.people(of: places).parent.appending(GuestLinks.file),
-                log: log)
-            opened = server
-            return server
+                inboxGone: { [weak self] in Task { await self?.close(number, path) } }, log: log)
+            opened = new
+            return new.server
         } catch let error as SystemCallError {
             throw CommandFailure(
                 .unavailable, "photos cannot be received in \(path)",
                 action: error.code == .wouldBlock ? "Another program does that: photoinbox-drop.service?" : "\(error)")
         } catch { throw CommandFailure(.unavailable, "photos cannot be received in \(path): \(error)") }
+    }
+
+    /// The inbox is not at its path any more: the next request opens the one that is there then.
+    private func close(_ number: Int, _ path: BytePath) {
+        guard let opened, number == openings else { return }
+        log("\(path) is another directory now, or something is mounted over it: starting anew there")
+        opened.care.cancel()
+        opened.server.close()
+        self.opened = nil
     }
 
     private func inbox() throws(CommandFailure) -> (name: String, path: BytePath) {

@@ -69,7 +69,8 @@ package struct WebProgram {
             guard let user = userNumber(proxy) else { throw CommandFailure(.usage, "there is no user \(proxy)") }
             options.proxy = user
         }
-        if places.settings?.dropInbox != nil { options.drop = DropProgram.relay }
+        // With a mistake in the configuration nobody knows whether there is one; photoinbox-drop says what is wrong.
+        if places.settings?.dropInbox != nil || places.hasMistakes { options.drop = DropProgram.relay }
         confine(to: people.parent, writing: BytePath(own))
     }
 

@@ -21,7 +21,7 @@ package struct WebRelay: Sendable {
     private let path: String
     private let patience: Duration
 
-    /// `patience` is for the head of an answer, from the end of the request.
+    /// `patience` is for the head of an answer, from the end of the request, and for each piece of the request to be taken.
     package init(to socket: BytePath, patience: Duration = .seconds(120)) {
         path = String(decoding: socket.bytes, as: UTF8.self)
         self.patience = patience
@@ -29,7 +29,7 @@ package struct WebRelay: Sendable {
 
     package func answer(to request: WebRequest, _ body: inout WebBody) async throws(Failure) -> WebResponse {
         let connection = try await connect(on: body.eventLoop)
-        let head = try await connection.exchange(request, &body, patience)
+        let head = try await connection.exchange(request, &body)
         guard let status = HTTPStatus(rawValue: Int(head.status.code)) else { throw .noAnswer }
         let fields = Self.passing(head.headers.map { ($0.name, $0.value) }, except: ["date"])
         return WebResponse(
@@ -57,7 +57,7 @@ package struct WebRelay: Sendable {
                     }
                 }
                 .connect(unixDomainSocketPath: path).get()
-            return RelayConnection(channel, incoming)
+            return RelayConnection(channel, incoming, patience)
         } catch { throw .unreachable }
     }
 
@@ -82,14 +82,18 @@ package struct WebRelay: Sendable {
 private final class RelayConnection: Sendable {
     private let channel: any Channel
     private let incoming: Incoming
+    private let patience: Duration
+    private let isLate = Locked(false)
 
-    init(_ channel: any Channel, _ incoming: Incoming) { (self.channel, self.incoming) = (channel, incoming) }
+    init(_ channel: any Channel, _ incoming: Incoming, _ patience: Duration) {
+        (self.channel, self.incoming, self.patience) = (channel, incoming, patience)
+    }
 
     deinit { channel.close(promise: nil) }
 
     /// Sends a request, and returns the head of its answer, which may come before all of the body was sent.
     func exchange(
-        _ request: WebRequest, _ body: inout WebBody, _ patience: Duration
+        _ request: WebRequest, _ body: inout WebBody
     ) async throws(WebRelay.Failure) -> HTTPResponseHead {
         if await write(.head(Self.head(of: request))), request.body.isEmpty ? true : await write(request.body) {
             channel.read()
@@ -106,11 +110,7 @@ private final class RelayConnection: Sendable {
                 if let part = incoming.take(), let head = await final(part, &body) { return head }
             }
         }
-        let (channel, isLate) = (channel, Locked(false))
-        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
-            isLate.withLock { $0 = true }
-            channel.close(promise: nil)
-        }
+        let deadline = self.deadline()
         defer { deadline.cancel() }
         while let part = await incoming.next(from: channel) {
             if let head = await final(part, &body) { return head }
@@ -155,9 +155,20 @@ private final class RelayConnection: Sendable {
         await write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
     }
 
+    /// Closes the connection, unless it is cancelled before.
+    private func deadline() -> Scheduled<Void> {
+        let (channel, isLate) = (channel, isLate)
+        return channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
+            isLate.withLock { $0 = true }
+            channel.close(promise: nil)
+        }
+    }
+
     /// Waits until the socket has it, which is as fast as the other side reads. False: the connection has ended.
     private func write(_ part: HTTPClientRequestPart) async -> Bool {
-        (try? await channel.writeAndFlush(part).get()) != nil
+        let deadline = self.deadline()
+        defer { deadline.cancel() }
+        return (try? await channel.writeAndFlush(part).get()) != nil
     }
 
     private static func head(of request: WebRequest) -> HTTPRequestHead {

@@ -72,6 +72,8 @@ struct DropServerTests {
     private let clock = Locked(Int64(1_000))
     private let oma = Secret()
 
+    private let gone = Locked(0)
+
     private func world(pages: UInt32? = geteuid()) throws -> World {
         try World { store, scratch in
             var links = GuestLinks()
@@ -81,6 +83,7 @@ struct DropServerTests {
             options.pages = pages
             options.links = BytePath(scratch.appending("web.links"))
             options.now = { clock.withLock { $0 } }
+            options.inboxGone = { gone.withLock { $0 += 1 } }
             let server = DropServer(store, inbox: "web", ask: { daemon.answer($0) }, options)
             return { await server.answer(to: $0, &$1) }
         }
@@ -158,6 +161,26 @@ struct DropServerTests {
         try await world.end()
     }
 
+    @Test("Links that cannot be looked up have not ended, and an inbox that was replaced is reported")
+    func troubles() async throws {
+        let world = try world()
+        let path = world.scratch.appending("web.links")
+        #expect(try await world.ask("PUT /d/\(oma.text)/up/a.jpg", body: "a").status == 201)
+        #expect(gone.withLock { $0 } == 0)
+        let inbox = world.inbox.path
+        #expect(rename(inbox, inbox + "-aside") == 0)
+        #expect(try await world.ask("PUT /d/\(oma.text)/up/b.jpg", body: "b").status == 503)
+        #expect(mkdir(inbox, 0o755) == 0)
+        #expect(try await world.ask("PUT /d/\(oma.text)/up/b.jpg", body: "b").status == 503)
+        #expect(gone.withLock { $0 } == 2)
+        #expect(rmdir(inbox) == 0 && rename(inbox + "-aside", inbox) == 0)
+        try Data("wrong\n".utf8).write(to: URL(filePath: path))
+        #expect(try await world.ask("GET /d/\(oma.text)/about").status == 503)
+        unlink(path)
+        #expect(try await world.ask("GET /d/\(oma.text)/about").status == 404)
+        try await world.end()
+    }
+
     @Test("Neither a guest nor a person continues the uploads of a guest with another link")
     func strangers() async throws {
         let world = try world()
@@ -186,7 +209,7 @@ struct DropServerTests {
             return answer.text
         }
         let filed = "{\"name\":\"x.jpg\",\"size\":5,\"sha256\":\"\(other)\"}"
-        #expect(try await ask("/up", [ana], filed) == "{\"files\":[{\"state\":\"filed\",\"safe\":true}]}")
+        #expect(try await ask("/up", [ana], filed) == "{\"files\":[{\"state\":\"filed\"}]}")
         #expect(try await ask(door, [], filed) == "{\"files\":[{\"state\":\"unknown\"}]}")
         let half = "{\"name\":\"b/c.jpg\",\"size\":9}"
         #expect(
@@ -200,7 +223,12 @@ struct DropServerTests {
         #expect(try await ask(door, [], half) == "{\"files\":[{\"state\":\"unknown\"}]}")
         #expect(try await world.ask("PUT \(door)/own.jpg", body: "own").status == 201)
         let own = "{\"name\":\"x.jpg\",\"size\":3,\"sha256\":\"\(hash("own"))\"}"
-        #expect(try await ask(door, [], own) == "{\"files\":[{\"state\":\"filed\",\"safe\":true}]}")
+        #expect(try await ask(door, [], own) == "{\"files\":[{\"state\":\"filed\"}]}")
+        // Others have the same link, and could guess a name and a size.
+        _ = try await world.ask("POST \(door)/?name=p.jpg&length=9&modified=7000")
+        let guess = "{\"name\":\"p.jpg\",\"size\":9}"
+        #expect(try await ask(door, [], guess) == "{\"files\":[{\"state\":\"unknown\"}]}")
+        #expect(try await ask(door, [], guess.replacing("9}", with: "9,\"modified\":7000}")).contains("unfinished"))
         daemon.state.withLock { $0.isRunning = false }
         #expect(try await ask("/up", [ana], filed) == "{\"files\":[{\"state\":\"unknown\"}]}")
         let many = Array(repeating: half, count: 1_001).joined(separator: ",")
@@ -351,6 +379,87 @@ struct ReceiptTests {
         await world.next()
         #expect(await ana.next()?.contains("\"step\":\"inbox\"") == true)
         unlink(world.inbox.appending("\(path)"))
+        await world.next()
+        #expect(await ana.next()?.contains("\"step\":\"lost\"") == true)
+    }
+
+    @Test("An open page hears that a safe photo was taken back, though that is no outcome")
+    func takenBack() async throws {
+        let world = try World()
+        let (_, path) = try world.place("a.jpg", "aaa")
+        world.daemon.settle(path, .filed, durable: hash("aaa"), place: "2026/a.jpg")
+        var ana = Watcher(await world.hub.events(for: .person("ana"), after: nil))
+        await world.untilPaused()
+        let safe = await ana.next()
+        #expect(safe?.contains("\"safe\":true") == true)
+        world.daemon.state.withLock { $0.reports[path] = FileReports.Report(path, .undone) }
+        var again = Watcher(await world.hub.events(for: .person("ana"), after: number(safe)))
+        await world.next()
+        for event in [await ana.next(), await again.next()] {
+            #expect(event?.contains("\"step\":\"returned\"") == true && event?.contains("\"safe\":false") == true)
+        }
+    }
+
+    @Test("A page that comes again while the daemon is away does not go on showing what was safe")
+    func away() async throws {
+        let world = try World()
+        let (_, path) = try world.place("a.jpg", "aaa")
+        world.daemon.settle(path, .filed, durable: hash("aaa"), place: "2026/a.jpg")
+        var first: AsyncStream<[UInt8]>? = await world.hub.events(for: .person("ana"), after: nil)
+        await world.untilPaused()
+        var safe: String?
+        if let stream = first {
+            var ana = Watcher(stream)
+            safe = await ana.next()
+        }
+        first = nil
+        try await poll {
+            await world.hub.isWatched
+        } until: {
+            !$0
+        }
+        world.daemon.state.withLock { $0.isRunning = false }
+        // The turn at which nobody looks is the last one; whoever comes begins the next.
+        var again = Watcher(await world.hub.events(for: .person("ana"), after: number(safe)))
+        await world.next()
+        #expect(await again.next()?.contains("\"safe\":false") == true)
+    }
+
+    @Test("What a stream has no room for is sent when it is read, and others are not sent everything again")
+    func unread() async throws {
+        let world = try World()
+        let count = ReceiptHub.events + 100
+        for number in 0..<count { _ = try world.place("\(number).jpg", "\(number)") }
+        let stream = await world.hub.events(for: .person("ana"), after: nil)
+        await world.untilPaused()
+        await world.next()
+        var ana = Watcher(stream)
+        var seen: Set<String> = []
+        for _ in 1..<ReceiptHub.events { if let event = await ana.next() { seen.insert(event) } }
+        let other = await world.hub.events(for: .person("ana"), after: nil)
+        await world.next()
+        while seen.count < count, let event = await ana.next() {
+            let isNew = seen.insert(event).inserted
+            #expect(isNew, "\(event)")
+        }
+        #expect(seen.count == count)
+        withExtendedLifetime(other) {}
+    }
+
+    @Test("What a catalogue that was made anew has without an outcome is filed, and not lost")
+    func madeAnew() async throws {
+        let world = try World()
+        let (_, path) = try world.place("a.jpg", "aaa")
+        unlink(world.inbox.appending("\(path)"))
+        world.daemon.state.withLock { state in
+            state.reports[path] = FileReports.Report(path, .unseen)
+            state.known = [hash("aaa").bytes]
+        }
+        var ana = Watcher(await world.hub.events(for: .person("ana"), after: nil))
+        await world.untilPaused()
+        let filed = await ana.next()
+        #expect(filed?.contains("\"step\":\"filed\"") == true && filed?.contains("\"safe\":false") == true)
+        world.daemon.state.withLock { $0.known = [] }
         await world.next()
         #expect(await ana.next()?.contains("\"step\":\"lost\"") == true)
     }

@@ -135,6 +135,23 @@ struct UploadHeadTests {
         #expect(try parse("POST", address + "?end=1").request == .end(id))
     }
 
+    @Test("A whole file of another version of the draft is received without it, and a part of one is refused")
+    func otherVersions() throws {
+        for version in ["3", "5", "6"] {
+            let other = ("Upload-Draft-Interop-Version", version)
+            for more in [("Upload-Incomplete", "?0"), ("Upload-Complete", "?1")] {
+                let head = try parse("PUT", "/up/a.jpg", [other, more, ("Content-Length", "5")])
+                #expect(head.dialect == .put)
+                #expect(try creation(head).length == 5)
+            }
+            #expect(try parse("POST", "/up?name=a.jpg&length=5", [other]).dialect == .post)
+            for more in [("Upload-Incomplete", "?1"), ("Upload-Complete", "?0"), ("Upload-Offset", "5")] {
+                #expect(throws: UploadMistake.self) { try parse("PUT", "/up/a.jpg", [other, more]) }
+            }
+            #expect(throws: UploadMistake.self) { try parse("HEAD", "/up/\(Known.number)", [other]) }
+        }
+    }
+
     @Test(
         "What is malformed, or of two dialects, is refused",
         arguments: [

@@ -103,6 +103,89 @@ struct DropPlaceTests {
         #expect(throws: DropError.lengthRequired) { try store.create("3.jpg", nil, limits) }
     }
 
+    @Test("Uploads that were left with bytes shut nobody out; one that receives bytes is not one of them")
+    func left() throws {
+        let world = try world.get()
+        let store = try world.open()
+        var limits = DropLimits()
+        limits.open = 2
+        let text = String(repeating: "a", count: 100)
+        let busy = try store.create("busy.jpg", 100, limits)
+        let writer = try store.append(to: busy, at: 0, digest: digest(text), limits)
+        let left = try store.create("left.jpg", 2, limits)
+        _ = try store.send("a", to: left)
+        // Of a digest's bytes the ledger hears when all have come.
+        for _ in 0..<61 {
+            world.pass(seconds: 10)
+            try writer.write([UInt8(ascii: "a")])
+        }
+        let third = try store.create("third.jpg", 1, limits)
+        #expect(throws: DropError.ended(.expired)) { try store.append(to: left, at: 1) }
+        #expect(throws: DropError.tooManyOpen) { try store.create("fourth.jpg", 1, limits) }
+        try writer.write(Array(repeating: UInt8(ascii: "a"), count: 39))
+        #expect(try writer.finish(isLast: true))
+        #expect(try store.complete(busy).path != nil)
+        _ = try store.send("c", to: third)
+        // What is whole and waits for its set receives nothing.
+        let set = try store.create("a.heic", 1, set: DropSet(token: [1], count: 2), limits)
+        _ = try store.send("b", to: set)
+        _ = try store.complete(set)
+        _ = try store.create("fifth.jpg", 1, limits)
+    }
+
+    @Test("Of each owner as many are remembered, whatever others send")
+    func remembered() throws {
+        var table = UploadTable()
+        func place(_ owner: DropOwner, _ number: Int, _ time: Int64) throws {
+            let id = UploadID()
+            let name = try DropName(Array("\(number).jpg".utf8), of: owner)
+            for entry in [
+                LedgerEntry.created(id, NewUpload(owner, name, length: 1), began: 0), .offset(id, 1),
+                .whole(id, digest("x")), .placing(id, BytePath("\(owner)/2026-11-26/\(number).jpg")), .placed(id),
+            ] { #expect(table.apply(LedgerLine(time, entry))) }
+        }
+        for number in 0..<10 { try place(.person("ana"), number, 100) }
+        for number in 0..<UploadTable.mostPlaced + 5 { try place(.guest("oma"), number, 200) }
+        table.forget(at: 300)
+        #expect(table.uploads.values.count { $0.new.owner == .person("ana") } == 10)
+        #expect(table.uploads.count == 10 + UploadTable.mostPlaced)
+        #expect(table.use(of: .guest("oma")).bytes == UInt64(UploadTable.mostPlaced + 5))
+    }
+
+    @Test("A second part of one upload is kept beside the first, with the name and the sender in the journal")
+    func keptTwice() throws {
+        let world = try world.get()
+        let hidden = world.scratch.appending(".photo-inbox-drop")
+        var store: DropStore? = try world.open()
+        let id = try #require(try store?.create("a.jpg", 10))
+        _ = try store?.send("hello", to: id)
+        store = nil
+        #expect(truncate("\(hidden)/\(id).part", 4) == 0)
+        store = try world.open()
+        #expect(store?.remarks.allSatisfy { $0.contains("a.jpg from ana") } == true)
+        store = nil
+        try world.put(".photo-inbox-drop/\(id).part", "other")
+        store = try world.open()
+        #expect(store?.remarks.count == 1)
+        let files = try world.files(hidden: true)
+        #expect(files[".photo-inbox-drop/\(id).kept"] == "hell")
+        #expect(files[".photo-inbox-drop/\(id)-2.kept"] == "other")
+    }
+
+    @Test("A store of another user is refused with the owner and what to do", .enabled(if: geteuid() == 0))
+    func otherOwner() throws {
+        let world = try world.get()
+        var store: DropStore? = try world.open()
+        withExtendedLifetime(store) {}
+        store = nil
+        #expect(chown(world.scratch.appending(".photo-inbox-drop"), 65_534, 65_534) == 0)
+        #expect {
+            try world.open()
+        } throws: { error in
+            "\(error)".contains("belongs to") && "\(error)".contains("chown -R")
+        }
+    }
+
     @Test("Of what is created and ended in a loop, little is remembered")
     func loop() throws {
         let world = try world.get()

@@ -152,6 +152,91 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        /// Whether the daemon says that the library has this upload's content.
+        private func known(_ id: UploadID, _ door: Door, _ house: House) async throws -> [Bool]? {
+            let request = ControlRequest(.known([try #require(door.store.record(id).digest).bytes]))
+            return try await house.exchange(framed(request.json()))?.known
+        }
+
+        @Test("What the library has lost, or another library is configured for, is neither safe nor known")
+        func recordsAlone() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let door = try Door(house)
+            let photo = try Photos.unique(1)
+            let (first, second) = (
+                try door.place(photo, as: "a.jpg"), try door.place(try Photos.unique(2), as: "b.jpg")
+            )
+            let filed = try await door.receipt(of: first, "\"safe\":true")
+            try await door.receipt(of: second, "\"safe\":true")
+            let place = try #require(filed.firstMatch(of: #/"where":"([^"]+)"/#)).1
+            // An open page hears it, too.
+            #expect(unlink(house.library + "/" + place) == 0)
+            try await door.receipt(of: first, "\"step\":\"lost\"", "\"safe\":false")
+            #expect(try await known(first, door, house) == [false])
+            #expect(try await known(second, door, house) == [true])
+            // So it is sent again, and filed anew.
+            let again = try door.place(photo, as: "c.jpg")
+            try await door.receipt(of: again, "\"step\":\"filed\"", "\"safe\":true")
+            #expect(house.places(of: photo).count == 1)
+            try await daemon.stop()
+
+            #expect(mkdir(house.path("library2"), 0o755) == 0)
+            let next = try await house.start(configuration: House.oneCard.replacing("@library", with: "@library2"))
+            for id in [first, second, again] {
+                let text = try await door.anew(id)
+                #expect(text.contains("\"safe\":false"), "\(text)")
+                #expect(try await known(id, door, house) == [false])
+            }
+            try await next.stop()
+        }
+
+        @Test("A catalogue of before an undo makes nothing safe; nor does a start without the library, at any moment")
+        func backup() async throws {
+            let house = try House()
+            var daemon = try await house.start(configuration: House.oneCard)
+            let door = try Door(house)
+            let (id, other) = (
+                try door.place(try Photos.unique(1), as: "a.jpg"), try door.place(try Photos.unique(2), as: "b.jpg")
+            )
+            for id in [id, other] { try await door.receipt(of: id, "\"safe\":true") }
+            try await daemon.stop()
+            #expect(mkdir(house.path("before"), 0o755) == 0)
+            for name in try FileManager.default.contentsOfDirectory(atPath: house.path("st")) where name != "run" {
+                try FileManager.default.copyItem(
+                    atPath: house.path("st/\(name)"), toPath: house.path("before/\(name)"))
+            }
+            daemon = try await house.start(configuration: House.oneCard)
+            let listed = try await house.ask("list", "--outcome", "filed", "--json")
+            let operation = try #require(listed.text.firstMatch(of: #/"operation": ?(\d+)/#), "\(listed.lines)").1
+            #expect(try await house.ask("undo", String(operation)).status == 0)
+            try await poll {
+                [door.isSafe(id), door.isSafe(other)]
+            } until: {
+                $0.contains(false)
+            }
+            let returned = door.isSafe(id) ? other : id
+            try await daemon.stop()
+            try FileManager.default.removeItem(atPath: house.path("st"))
+            try move(house.path("before"), to: house.path("st"))
+            daemon = try await house.start(configuration: House.oneCard)
+            let text = try await door.anew(returned)
+            #expect(text.contains("\"safe\":false"), "\(text)")
+            #expect(try await known(returned, door, house) == [false])
+            try await daemon.stop()
+
+            let kept = returned == id ? other : id
+            try move(house.library, to: house.path("elsewhere"))
+            daemon = try house.launch(["--config", house.path("photoinbox.toml")])
+            try await poll {
+                (try? await known(kept, door, house)) ?? nil
+            } until: {
+                $0 != nil
+            }
+            for _ in 0..<50 { #expect(try await known(kept, door, house) == [false]) }
+            try await daemon.stop()
+        }
+
         @Test(
             "A daemon that is killed at any call has called nothing safe that it has not filed",
             .enabled(if: ControlKills.canTrace, "skipped: needs strace"), .tags(.campaign),

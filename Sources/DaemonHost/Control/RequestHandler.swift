@@ -6,6 +6,7 @@ import FileValues
 import Filing
 import Glibc
 import Ingest
+import LibraryCare
 import LinuxKernel
 import Logging
 import Reporting
@@ -41,7 +42,8 @@ final class RequestHandler: Sendable {
     private static let listedInHand = [2_000, 500, 100, 0]
 
     init(
-        state: LiveState, catalogue: Catalogue, generation: Locked<Generation?>, log: DaemonLog,
+        state: LiveState, catalogue: Catalogue, libraryGuard: LibraryGuard, generation: Locked<Generation?>,
+        log: DaemonLog,
         onChange: @escaping @Sendable () -> Void, refresh: @escaping @Sendable () async -> Void,
         recheck: @escaping @Sendable ([Int64], _ isComplete: Bool) -> Void
     ) {
@@ -53,7 +55,7 @@ final class RequestHandler: Sendable {
         self.refresh = refresh
         self.recheck = recheck
         stateReading = SharedReading { Self.json(of: state) }
-        reports = ArrivalReports(state: state, catalogue: catalogue)
+        reports = ArrivalReports(state: state, catalogue: catalogue, library: LibrarySight(libraryGuard, catalogue))
         metricsReading = SharedReading { state.metrics(.openMetrics) }
     }
 
@@ -61,6 +63,7 @@ final class RequestHandler: Sendable {
     func adopt(_ settings: Settings) {
         let group = settings.operators.flatMap { groupNumber($0) } ?? chosenGroup()
         rights.withLock { ($0.operators, $0.dropInbox) = (group, settings.dropInbox?.name) }
+        reports.library.adopt(settings)
     }
 
     struct Reloader {

@@ -111,7 +111,7 @@ package actor Daemon {
         let auditor = LibraryAuditor(
             catalogue: catalogue, libraryGuard: libraryGuard, log: log, problems: storage, settings: settings)
         control = RequestHandler(
-            state: state, catalogue: catalogue, generation: generation, log: log,
+            state: state, catalogue: catalogue, libraryGuard: libraryGuard, generation: generation, log: log,
             onChange: { auditor.checkPlacesSoon() }, refresh: { await libraryWatch.readFree() },
             recheck: { photos, isComplete in auditor.recheck(photos, wasReadWhole: isComplete) })
         // In this order they come into force, start and begin to end; what they began to end is waited for in it, too.

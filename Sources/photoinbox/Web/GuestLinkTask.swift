@@ -56,7 +56,8 @@ enum GuestLinkTask {
         try write(links, to: file)
         try printOut(
             "\(isNew ? "added" : "changed") \(label). Until \(Self.text(end)), photos\(Self.text(quota)) are sent at\n"
-                + "\(address)d/\(token.text)/\nWhoever has the link can send photos, and see nothing else.\n")
+                + "\(address)d/\(token.text)/\n"
+                + "Whoever has the link can send photos, and sees what others sent by it, nothing else.\n")
     }
 
     private func list(_ file: BytePath) throws {
