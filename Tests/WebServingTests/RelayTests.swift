@@ -149,6 +149,29 @@ struct RelayTests {
         try await worlds.end()
     }
 
+    @Test("A server that takes no more of a body, as with a disk that hangs, does not hold the connection for ever")
+    func hung() async throws {
+        let (waited, go) = AsyncStream.makeStream(of: Void.self)
+        let worlds = try Worlds(patience: .milliseconds(200)) { _, _ in
+            for await _ in waited { break }
+            return .text(.ok, "too late")
+        }
+        let client = try worlds.front.client()
+        try client.send("PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: \(1 << 40)\r\n\r\n")
+        let raw = client.socket.raw
+        let block = [UInt8](repeating: 7, count: 1 << 16)
+        try await aside {
+            var state = pollfd(fd: raw, events: Int16(POLLIN | POLLOUT), revents: 0)
+            while Glibc.poll(&state, 1, -1) > 0, state.revents & Int16(POLLIN) == 0 {
+                if send(raw, block, block.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0, errno != EAGAIN { return }
+            }
+        }
+        let text = try await client.text { $0.contains("late") }
+        #expect(text.hasPrefix("HTTP/1.1 503 ") && text.hasSuffix("late\n"), "\(text)")
+        go.yield()
+        try await worlds.end()
+    }
+
     @Test("An answer that comes before the body has ended is passed on at once")
     func early() async throws {
         let worlds = try Worlds { _, body in
