@@ -163,7 +163,9 @@ struct RelayTests {
         try await aside {
             var state = pollfd(fd: raw, events: Int16(POLLIN | POLLOUT), revents: 0)
             while Glibc.poll(&state, 1, -1) > 0, state.revents & Int16(POLLIN) == 0 {
-                if send(raw, block, block.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0, errno != EAGAIN { return }
+                if send(raw, block, block.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0, errno != EAGAIN {
+                    return
+                }
             }
         }
         let text = try await client.text { $0.contains("late") }
