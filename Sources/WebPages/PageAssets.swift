@@ -21,6 +21,7 @@ enum PageAssets {
         "send.js": PackageResources.send_js, "pace.js": PackageResources.pace_js, "shots.js": PackageResources.shots_js,
         "read.js": PackageResources.read_js, "reader.js": PackageResources.reader_js, "qr.js": PackageResources.qr_js,
         "sha256.js": PackageResources.sha256_js, "exif.js": PackageResources.exif_js,
+        "names.js": PackageResources.names_js, "words.js": PackageResources.words_js,
     ]
 
     /// 16 hexadecimal digits.

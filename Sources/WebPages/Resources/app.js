@@ -17,6 +17,8 @@ let failure = null;
 let read = null;
 let alike = null;
 let drop = null;
+let isOutdated = false;
+const outdated = "This page cannot be loaded: the program may have been replaced. Reload it, and add your files again.";
 
 function ownPages() {
   return pages.filter(([name]) => name !== "drop" || senders.includes(person.role));
@@ -36,7 +38,7 @@ function render() {
   }));
   const title = pages.find(([name]) => name === page())[1];
   document.title = `${title} · photo-inbox`;
-  if (page() === "drop") show(main, drop ? drop.view() : h("h1", null, "…"));
+  if (page() === "drop") show(main, drop ? drop.view() : isOutdated ? [h("h1", null, "Drop"), h("p", { class: "alert" }, outdated)] : h("h1", null, "…"));
   else if (page() === "decisions") show(main, read ? decisions(read, alike, person, acted) : h("p", null, "…"));
   else if (failure) show(main, unknown(failure));
   else if (state) show(main, now(state, person));
@@ -90,10 +92,16 @@ function changed(new_state) {
   }
 }
 
-/** The page on which photos are sent: its parts are loaded when they are needed first. */
+/** The page on which photos are sent: its parts are loaded when they are needed first, and are gone if the program was replaced. */
 async function openDrop() {
-  const { Drop } = await import("./drop.js");
-  drop ??= new Drop({ about: "api/drop", picture });
+  try {
+    const { Drop } = await import("./drop.js");
+    drop ??= new Drop({ about: "api/drop", picture });
+  } catch {
+    isOutdated = true;
+    render();
+    return announce(outdated);
+  }
   await drop.open();
 }
 
@@ -144,7 +152,7 @@ async function start() {
     receiveDrops(async (files) => {
       location.hash = "drop";
       await openDrop();
-      drop.add(files);
+      drop?.add(files);
     });
   }
   render();

@@ -2,18 +2,20 @@
 import { chosen } from "./chosen.js";
 import { ask } from "./confirm.js";
 import { announce, h } from "./dom.js";
+import { changed, phone } from "./exif.js";
 import { Pace } from "./pace.js";
 import { qr } from "./qr.js";
-import { groups, Queue } from "./queue.js";
+import { groups, isRecorded, Queue } from "./queue.js";
 import { Reader } from "./read.js";
 import { address, get, post, upload, watch } from "./server.js";
 import { age, bytes, count, dayOf, suffix } from "./text.js";
+import { headline, safety, sentences, signs, words } from "./words.js";
 
 // Browsers open six connections to a server over HTTP/1.1, of which events and buttons need some.
 const isMultiplexed = ["h2", "h3"].includes(performance.getEntriesByType("navigation")[0]?.nextHopProtocol);
 const LANES = isMultiplexed ? 5 : 3;
 const ROWS = 100;
-const isPhone = { android: /Android/.test(navigator.userAgent), apple: /iPhone|iPad/.test(navigator.userAgent) };
+const isPhone = phone(navigator);
 
 export class Drop {
   #options;
@@ -37,11 +39,12 @@ export class Drop {
    */
   constructor(options) {
     this.#options = options;
-    const reader = new Reader();
+    // A large file is read for minutes, while chunks of others are sent.
+    const [files, chunks] = [new Reader(), new Reader()];
     this.#own = options.isGuest ? new OwnUploads() : null;
     this.#queue = new Queue({
       lanes: LANES, pace: new Pace(), pause,
-      read: (blob, withExif) => reader.read(blob, withExif),
+      read: (blob, withExif) => (blob instanceof File ? files : chunks).read(blob, withExif),
       request: async (path, ...rest) => {
         const answer = await upload(`up/${path}`, ...rest);
         if (answer.upload) this.#receive(this.#own?.add(answer.upload));
@@ -60,7 +63,7 @@ export class Drop {
     return this.#queue.isBusy;
   }
 
-  /** Asks for what the page shows, once. */
+  /** Asks for what the page shows, once; again where there is no inbox yet. */
   open() {
     this.#opening ??= this.#refresh();
     return this.#opening;
@@ -84,9 +87,8 @@ export class Drop {
     await this.open();
     // The page says why.
     if (!this.#about?.inbox) return announce("Nothing can be sent now.");
-    const added = this.#queue.add(files);
-    if (added > 0) this.#say(`${count(added, "file", "files")} added`);
-    else announce("There is nothing new among these.");
+    this.#queue.add(files);
+    this.#say(`${count(files.length, "file", "files")} added`);
   }
 
   // What the page shows anyway is for screen readers; another page shows it.
@@ -103,6 +105,7 @@ export class Drop {
     try {
       [this.#about, this.#failure] = [await get(this.#options.about), null];
       if (this.#about.inbox) this.#watch();
+      else this.#opening = null;
     } catch (error) {
       this.#failure = error;
       if (!this.#about) this.#opening = null;
@@ -209,11 +212,7 @@ export class Drop {
   #notices() {
     const { daemon, paused, left } = this.#about;
     const { all } = this.#queue.totals();
-    const pictures = this.#queue.items.filter((item) => item.exif);
-    const emptied = pictures.filter((item) => item.exif.position === "emptied").length;
-    const converted = pictures.filter((item) => item.exif.make === "Apple" && /\.jpeg$/.test(item.path)).length;
-    const apple = isPhone.apple ? pictures.filter((item) => item.exif.make === "Apple") : [];
-    const isWithoutPosition = apple.length > 2 && apple.every((item) => item.exif.position === "none");
+    const { emptied, converted, isWithoutPosition } = changed(this.#queue.items, isPhone);
     const { halt, trouble } = this.#queue;
     const notice = (key, look, ...text) => h("p", { class: `problem ${look}`, "data-key": key }, text);
     return [
@@ -236,7 +235,7 @@ export class Drop {
   #progress() {
     const totals = this.#queue.totals();
     const { all } = totals;
-    if (all.files === 0 && totals.left.files === 0) return null;
+    if (all.files + totals.left.files + totals.ignored.files === 0) return null;
     const { look, text } = headline(totals, this.#queue.halt);
     const isBusy = this.isBusy;
     const rate = this.#rate();
@@ -249,14 +248,18 @@ export class Drop {
         h("progress", { value: all.sent, max: Math.max(all.bytes, 1), "aria-label": "Sent" }),
         h("p", { class: "faint" }, `${bytes(all.sent)} of ${bytes(all.bytes)}`,
           rate > 0 && !this.#queue.halt && `, ${bytes(rate)}/s, ${age((all.bytes - all.sent) / rate)} left`)],
-      h("ul", { class: "plain tally" }, tally(totals)));
+      h("ul", { class: "plain tally" }, tally(totals)),
+      this.#queue.twice > 0 && h("p", { class: "faint" }, `${count(this.#queue.twice, "file was", "files were")} added twice, and listed once.`));
   }
 
   #actions(isBusy) {
     const queue = this.#queue;
     const failed = queue.items.filter((item) => item.step === "failed" && item.size > 0);
+    const recorded = queue.items.filter(isRecorded);
     return [
-      failed.length > 0 && h("button", { type: "button", "data-key": "again", onclick: () => failed.forEach((item) => queue.retry(item)) },
+      !isBusy && recorded.length > 0 && h("button", { type: "button", "data-key": "sure", onclick: () => queue.sendKnown() },
+        `Send ${count(recorded.length, "file", "files")} to make sure`),
+      failed.length > 0 && h("button", { type: "button", "data-key": "again", onclick: () => queue.retry(failed) },
         `Try ${count(failed.length, "file", "files")} again`),
       isBusy && h("button", { type: "button", "data-key": "leave", onclick: () => this.#cancel() }, "Leave the rest…"),
       isBusy && h("button", { type: "button", "data-key": "pause", onclick: () => (queue.halt ? this.#resume() : queue.pause()) },
@@ -324,74 +327,13 @@ export class Drop {
   }
 }
 
-// MARK: Words
-
-function headline({ all, failed, quarantined, sending, waiting, placed, deferred, left }, halt = null) {
-  const open = sending.files + waiting.files;
-  const bad = failed.files + quarantined.files;
-  const rest = placed.files + deferred.files;
-  const files = (number) => count(number, "file", "files");
-  const keep = (number) => `keep ${number === 1 ? "it" : "them"} until then`;
-  if (open > 0) {
-    if (!halt) return { state: "sending", look: "notice", text: `Sending, ${files(open)} to go` };
-    return { state: "sending", look: "warning", text: `${halt.status === 0 ? "Paused" : "Stopped"}, ${files(open)} not sent` };
-  }
-  if (all.files === 0) return { state: "nothing", look: "notice", text: "Nothing is sent" };
-  if (bad > 0) return { state: "bad", look: "warning", text: `Done, but ${bad} of ${files(all.files)} ${bad === 1 ? "needs" : "need"} you` };
-  if (rest > 0) return { state: "sent", look: "notice", text: `All is sent, ${files(rest)} not filed yet: ${keep(rest)}` };
-  const unsafe = all.files - all.safe;
-  if (unsafe > 0) return { state: "sent", look: "notice", text: `All is filed, ${files(unsafe)} not read again yet: ${keep(unsafe)}` };
-  // Somebody may delete the folder of all.
-  if (left.files > 0) return { state: "left", look: "notice", text: `${files(all.files)} filed and safe to delete, ${left.files} not sent` };
-  return {
-    state: "safe", look: "good",
-    text: all.files === 1 ? "Filed: safe to delete where it came from" : `All ${files(all.files)} are filed: safe to delete where they came from`,
-  };
-}
-
-const signs = {
-  filed: ["good", "✓", "filed"], known: ["good", "=", "filed before, not sent"], placed: ["notice", "↻", "sent, not filed yet"],
-  sending: ["notice", "↑", "being sent"], waiting: ["faint", "…", "waiting"], deferred: ["notice", "↻", "deferred: tried again by itself"],
-  quarantined: ["bad", "✗", "quarantined: needs a decision"], failed: ["bad", "✗", "not sent"], left: ["faint", "–", "left out"],
-};
+// MARK: Helpers
 
 function tally(totals) {
   return Object.entries(signs).filter(([group]) => totals[group].files > 0).map(([group, [look, sign, text]]) =>
-    h("li", { class: look, "data-key": group }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
+    h("li", { class: look === "good" && totals[group].safe < totals[group].files ? "notice" : look, "data-key": group }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
       h("span", null, h("b", null, count(totals[group].files, "file", "files")), ` ${text}`, safety(totals[group]))));
 }
-
-function safety({ files, safe }) {
-  if (safe === 0) return null;
-  return safe === files ? ", safe to delete" : `, ${safe} of them safe to delete`;
-}
-
-function words(item) {
-  const because = item.reason ? `: ${item.reason}` : "";
-  const safe = item.safe ? ", safe to delete where it came from" : ", not read again yet";
-  switch (item.step) {
-    case "waiting": return { look: "faint", text: item.offset > 0 ? `waiting, ${bytes(item.offset)} sent` : "waiting" };
-    case "reading": return { look: "faint", text: "being read" };
-    case "sending": return { look: "notice", text: `sending, ${Math.floor((item.offset + item.sent) / item.size * 100)} %` };
-    case "durable": return { look: "notice", text: "sent and durable" };
-    case "inbox": return { look: "notice", text: `in the inbox${because}` };
-    case "filed": return { look: item.safe ? "good" : "notice", text: `filed${safe}` };
-    case "duplicate": return { look: item.safe ? "good" : "notice", text: `duplicate, in the library already${safe}` };
-    case "known": return { look: item.safe ? "good" : "notice", text: `filed before, not sent${item.safe ? safe : ""}` };
-    case "deferred": return { look: "notice", text: `deferred${because}` };
-    case "quarantined": return { look: "bad", text: `quarantined${because}` };
-    case "returned": return { look: "bad", text: `taken out of the library again${because}` };
-    case "lost": return { look: "bad", text: `gone from the inbox without being filed${because}` };
-    case "left": return { look: "faint", text: `left out${because}` };
-    default: return { look: "bad", text: `not sent${because}` };
-  }
-}
-
-function sentences(...texts) {
-  return texts.filter(Boolean).map((text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".")).join(" ");
-}
-
-// MARK: Helpers
 
 function entry(item) {
   return { name: item.path, size: item.size, modified: item.modified, ...(item.hash ? { sha256: hexadecimal(item.hash) } : {}) };

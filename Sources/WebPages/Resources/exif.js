@@ -24,6 +24,26 @@ export function exif(bytes) {
   }
 }
 
+/** Whose chooser it is that may change pictures, by what the browser says. An iPad says that it is a Mac, but no Mac is touched. */
+export function phone({ userAgent, maxTouchPoints }) {
+  return {
+    android: /Android/.test(userAgent),
+    apple: /iPhone|iPad/.test(userAgent) || (/Macintosh/.test(userAgent) && maxTouchPoints > 1),
+  };
+}
+
+/** What the chooser of such a phone has done to `items`: how many have an emptied position, or are JPEGs of HEIC. */
+export function changed(items, { android, apple }) {
+  const pictures = items.filter((item) => item.exif);
+  // Elsewhere, a camera wrote the zeros, or somebody has made the JPEGs.
+  const own = apple ? pictures.filter((item) => item.exif.make === "Apple") : [];
+  return {
+    emptied: android ? pictures.filter((item) => item.exif.position === "emptied").length : 0,
+    converted: own.filter((item) => /\.jpeg$/.test(item.path)).length,
+    isWithoutPosition: own.length > 2 && own.every((item) => item.exif.position === "none"),
+  };
+}
+
 // Exif, two zeros, and the head of a TIFF in either order of bytes.
 function find(bytes) {
   const head = [0x45, 0x78, 0x69, 0x66, 0, 0];

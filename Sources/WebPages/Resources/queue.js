@@ -1,15 +1,18 @@
 // The files that a page sends: in which order, how many at a time, what is not sent at all, and what has become of each.
+import { omission } from "./names.js";
 import { Refusal, send } from "./send.js";
 import { shots } from "./shots.js";
 
 const MIB = 1 << 20;
-// Reading a file is faster than sending it, so it is read first: what is filed already is not sent. Of a larger one this is worth it
-// if many others were filed.
-const WORTH_READING = 256 * MIB;
+// A file is read before it is sent: what is filed already is not sent, and the server compares the whole. Larger ones come last, since
+// others can be sent while they are read.
+const LARGE = 256 * MIB;
 // What is asked about together: so many bytes of a question, and of files. What waits to be sent, in shots.
 const QUESTION = 32 << 10;
 const ASKED_BYTES = 64 * MIB;
 const AHEAD = 100;
+// After so many files in a row for which there is no room, smaller ones are not tried either.
+const FULL = 5;
 
 /** What may become of a file, in the order in which people should see it. */
 export const groups = {
@@ -22,6 +25,7 @@ export const groups = {
   filed: ["filed", "duplicate"],
   known: ["known"],
   left: ["left"],
+  ignored: ["ignored"],
 };
 
 const groupOf = new Map(Object.entries(groups).flatMap(([group, steps]) => steps.map((step) => [step, group])));
@@ -33,6 +37,8 @@ export class Queue {
   halt = null;
   /** What is wrong with the connection, while it is tried again. */
   trouble = null;
+  /** How many files came twice, and are listed once. */
+  twice = 0;
 
   #tools;
   // Shots that wait, that are read and asked about, and whose files wait to be sent.
@@ -40,10 +46,15 @@ export class Queue {
   #asking = [];
   #ready = [];
   #active = new Map();
+  // What there is no room for, the bytes that are too many, and how many were refused in a row.
+  #aside = [];
+  #room = Infinity;
+  #refused = 0;
+  #full = null;
   #byUpload = new Map();
+  // What was read, by path, size, time and digest.
+  #seen = new Map();
   #isPreparing = false;
-  #asked = 0;
-  #known = 0;
   #count = 0;
 
   /**
@@ -55,42 +66,51 @@ export class Queue {
   }
 
   /**
-   * Adds `{ file, path, size, modified }`, or with a `mistake` what cannot be sent; not what is there already, unless it failed. Gives how
-   * many were added.
+   * Adds `{ file, path, size, modified }`, or with a `mistake` what cannot be sent. Whether it is there already is known when it is read:
+   * files of two cards may have one path, size and time.
    */
   add(files) {
-    const present = new Map(this.items.filter((item) => item.file).map((item) => [identity(item), item]));
+    const unread = new Map();
+    for (const item of this.items) {
+      if (isOver(item) && !item.hash) unread.set(item.isStale ? item.path : identity(item), item);
+    }
     const fresh = [];
-    let added = 0;
     for (const { file, path, size, modified, mistake } of files) {
       const item = {
         key: `file ${this.#count++}`, path, file, size, modified,
         step: "waiting", upload: null, offset: 0, sent: 0, exif: null, safe: false,
       };
-      const old = present.get(identity(item));
-      if (old && groupOf.get(old.step) !== "failed") continue;
-      if (old) this.#forget(old);
-      present.set(identity(item), item);
+      for (const key of [identity(item), path]) {
+        if (unread.has(key)) this.#forget(unread.get(key));
+        unread.delete(key);
+      }
       this.items.push(item);
-      added += 1;
-      if (mistake) this.#end(item, "failed", mistake);
+      const omitted = omission(path);
+      if (omitted) this.#end(item, omitted.step, omitted.reason);
+      else if (mistake) this.#end(item, "failed", mistake);
       else if (size === 0) this.#end(item, "failed", "it is empty");
       else if (size > this.#tools.largest()) this.#end(item, "failed", "it is larger than a file may be");
       else fresh.push(item);
     }
-    this.#shots.push(...shots(fresh, (item) => item.path));
+    this.#enqueue(fresh);
+  }
+
+  #enqueue(items) {
+    const found = shots(items, (item) => item.path);
+    this.#shots.push(...found.filter((shot) => !isLarge(shot)), ...found.filter(isLarge));
     this.#changed();
     this.#go();
-    return added;
   }
 
   #forget(item) {
-    this.items.splice(this.items.indexOf(item), 1);
+    const place = this.items.indexOf(item);
+    if (place >= 0) this.items.splice(place, 1);
     if (this.#byUpload.get(item.upload) === item) this.#byUpload.delete(item.upload);
   }
 
   get isBusy() {
-    return this.#active.size > 0 || this.#ready.length > 0 || this.#shots.length > 0 || this.#isPreparing;
+    return this.#active.size > 0 || this.#ready.length > 0 || this.#shots.length > 0 || this.#aside.length > 0
+      || this.#isPreparing;
   }
 
   pause(reason = { message: "Paused", status: 0 }) {
@@ -100,19 +120,20 @@ export class Queue {
   }
 
   resume() {
-    [this.halt, this.trouble] = [null, null];
+    [this.halt, this.trouble, this.#room, this.#refused] = [null, null, Infinity, 0];
+    this.#ready.push(...this.#aside.splice(0));
     this.#changed();
     this.#go();
   }
 
   /** Leaves everything that is not whole yet; what was begun is ended at the server, too. */
   cancel() {
-    const left = new Set([...this.#shots, ...this.#asking, ...this.#ready].flat().filter(({ step }) => groups.waiting.includes(step)));
+    const left = new Set([...this.#shots, ...this.#asking, ...this.#ready, ...this.#aside].flat().filter(({ step }) => groups.waiting.includes(step)));
     for (const [item, abort] of this.#active) {
       left.add(item);
       abort.abort(new Paused());
     }
-    [this.#shots, this.#ready, this.halt, this.trouble] = [[], [], null, null];
+    [this.#shots, this.#ready, this.#aside, this.halt, this.trouble] = [[], [], [], null, null];
     for (const item of left) {
       this.#end(item, "left", "not sent");
       if (!this.#active.has(item)) this.#endUpload(item);
@@ -120,13 +141,28 @@ export class Queue {
     this.#changed();
   }
 
-  #endUpload(item) {
-    if (item.upload) this.#tools.request(`${item.upload}?end=1`, null, {});
+  async #endUpload(item) {
+    let { upload } = item;
+    if (!upload && item.isUnanswered) {
+      const [answer] = await this.#tools.known([item]).catch(() => []);
+      if (answer?.state === "unfinished") upload = answer.upload;
+    }
+    if (upload) this.#tools.request(`${upload}?end=1`, null, {});
   }
 
   /** Tries again what failed here. */
-  retry(item) {
-    this.add([item]);
+  retry(items) {
+    this.#begin(items, { hash: null });
+  }
+
+  /** Sends what the library has by its records alone, so that it is read there and compared. */
+  sendKnown() {
+    this.#begin(this.items.filter(isRecorded), { isWanted: true });
+  }
+
+  #begin(items, changes) {
+    for (const item of items) Object.assign(item, { step: "waiting", reason: null, where: null, upload: null, offset: 0, sent: 0, ...changes });
+    this.#enqueue(items);
   }
 
   /** What has become of an upload, of this page or of one before. */
@@ -137,6 +173,8 @@ export class Queue {
       this.items.push(item);
       this.#byUpload.set(receipt.upload, item);
     }
+    // Of one that was begun before, and begun anew.
+    if (item.upload !== receipt.upload) return;
     // What is lost while it is sent is sent anew.
     if (this.#active.has(item) && groupOf.get(receipt.step) === "failed") return;
     settle(item, receipt);
@@ -153,7 +191,7 @@ export class Queue {
       totals[group].files += 1;
       totals[group].bytes += item.size;
       if (item.safe) totals[group].safe += 1;
-      if (item.step === "left") continue;
+      if (groups.left.includes(item.step) || groups.ignored.includes(item.step)) continue;
       all.files += 1;
       all.bytes += item.size;
       all.sent += ["waiting", "reading", "sending"].includes(item.step) ? item.offset + item.sent : item.size;
@@ -173,17 +211,24 @@ export class Queue {
   #go() {
     if (this.halt) return;
     this.#prepare();
-    while (!this.halt && this.#active.size < this.#tools.lanes && this.#ready.length > 0) this.#send(this.#ready.shift());
+    while (!this.halt && this.#active.size < this.#tools.lanes && this.#ready.length > 0) {
+      const item = this.#ready.shift();
+      if (item.size - item.offset < this.#room) this.#send(item);
+      else this.#aside.push(item);
+    }
+    const isAnyOther = this.#active.size > 0 || this.#ready.length > 0 || this.#shots.length > 0 || this.#isPreparing;
+    if (this.#aside.length > 0 && !isAnyOther) this.pause(this.#full);
   }
 
   // Reads files of some shots, and asks which are filed.
   async #prepare() {
-    if (this.#isPreparing) return;
+    if (this.#isPreparing || this.#shots.length === 0) return;
     this.#isPreparing = true;
     try {
       while (!this.halt && this.#shots.length > 0 && this.#ready.length < AHEAD) {
         const asked = this.#asking = [];
         for (let [bytes, question] = [0, 0]; bytes < ASKED_BYTES && question < QUESTION && this.#shots.length > 0 && !this.halt;) {
+          if (asked.length > 0 && isLarge(this.#shots[0])) break;
           const shot = this.#shots.shift();
           asked.push(shot);
           for (const item of shot) {
@@ -200,26 +245,41 @@ export class Queue {
       this.#asking = [];
       this.#isPreparing = false;
     }
-    if (!this.halt && this.#shots.length > 0 && this.#ready.length < AHEAD) this.#go();
+    if (!this.halt && (this.#shots.length === 0 || this.#ready.length < AHEAD)) this.#go();
   }
 
   async #read(item) {
-    const isWorth = item.size <= WORTH_READING || this.#known * 4 > this.#asked;
-    if (!isWorth || item.hash || item.step !== "waiting") return 0;
+    if (item.hash || item.step !== "waiting") return 0;
     item.step = "reading";
     this.#changed();
     try {
       const found = await this.#tools.read(item.file, true);
       if (item.step !== "reading") return 0;
       Object.assign(item, { hash: found.digest, exif: found.exif, step: "waiting" });
+      this.#compare(item);
     } catch {
       this.#unreadable(item);
     }
     return item.size;
   }
 
+  // Lists what is there already once.
+  #compare(item) {
+    const key = `${identity(item)} ${item.hash}`;
+    const other = this.#seen.get(key);
+    if (other && other !== item && !isOver(other)) {
+      this.#forget(item);
+      item.step = "twice";
+      this.twice += 1;
+      return;
+    }
+    if (other && other !== item) this.#forget(other);
+    this.#seen.set(key, item);
+  }
+
   #unreadable(item) {
-    this.#end(item, "failed", "it cannot be read; it may have changed since it was chosen");
+    this.#end(item, "failed", "it cannot be read, has changed since it was chosen, or is still being written: choose it again");
+    Object.assign(item, { hash: null, isStale: true });
   }
 
   // False if they are to be asked again.
@@ -232,8 +292,8 @@ export class Queue {
         break;
       } catch (error) {
         if (this.#isFinal(error)) return false;
-        // The question is refused: what is sent will be compared when it is filed.
-        if (error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)) break;
+        // The question is refused, or others ask all the time: what is sent will be compared when it is filed.
+        if (error.status >= 400 && error.status < 500 && (tries > 3 || ![408, 429].includes(error.status))) break;
         await this.#pause(Math.min(2 ** tries, 30), null, error.message);
         if (this.halt) return false;
       }
@@ -256,9 +316,7 @@ export class Queue {
   }
 
   #apply(item, answer) {
-    this.#asked += 1;
-    if (answer?.state === "filed") {
-      this.#known += 1;
+    if (answer?.state === "filed" && !item.isWanted) {
       Object.assign(item, { step: "known", safe: answer.safe === true, where: answer.where });
     } else if (answer?.state === "unfinished") {
       this.#adopt(item, answer.upload);
@@ -292,11 +350,13 @@ export class Queue {
         request: async (...request) => {
           const answer = await this.#tools.request(...request);
           if (answer.upload) this.#adopt(item, answer.upload);
-          if (answer.status >= 200 && answer.status < 300) this.trouble = null;
+          if (answer.status >= 200 && answer.status < 300) [this.trouble, this.#refused] = [null, 0];
           return answer;
         },
-        digest: async (chunk) => {
-          if (item.hash && chunk.size === item.size) return item.hash;
+        digest: async (chunk, isLast) => {
+          // Of what has changed meanwhile, what was sent is a part or a mixture: it gets no name.
+          if (isLast && `${(await this.#tools.read(item.file, false)).digest}` !== `${item.hash}`) throw new Error("it has changed");
+          if (chunk.size === item.size) return item.hash;
           return (await this.#tools.read(chunk, false)).digest;
         },
         find: async () => {
@@ -319,6 +379,13 @@ export class Queue {
           this.#ready.unshift(item);
         }
         if (item.step === "left") this.#endUpload(item);
+      } else if (error instanceof Refusal && error.status === 507) {
+        // Smaller ones may have room.
+        item.step = "waiting";
+        this.#aside.push(item);
+        this.#full = { message: error.message, status: error.status };
+        this.#room = Math.min(this.#room, item.size - item.offset);
+        if (++this.#refused >= FULL) this.pause(this.#full);
       } else if (error instanceof Refusal && error.isForAll) {
         item.step = "waiting";
         this.#ready.unshift(item);
@@ -327,6 +394,7 @@ export class Queue {
         this.#end(item, error.isLeftOut ? "left" : "failed", error.message);
       } else {
         this.#unreadable(item);
+        this.#endUpload(item);
       }
     } finally {
       this.#active.delete(item);
@@ -337,6 +405,20 @@ export class Queue {
 }
 
 class Paused extends Error {}
+
+// What is added again begins anew.
+function isOver({ step }) {
+  return ["failed", "left"].includes(groupOf.get(step));
+}
+
+/** Whether the library has it by its records, and has not read it again. */
+export function isRecorded({ step, safe }) {
+  return step === "known" && !safe;
+}
+
+function isLarge(shot) {
+  return shot.some(({ size }) => size > LARGE);
+}
 
 function identity({ path, size, modified }) {
   return JSON.stringify([path, size, modified]);

@@ -1,29 +1,42 @@
-// Reads files for their digests: piece by piece, so that one of any size needs the memory of a piece.
+// Reads files for their digests, as they come from the disk, so that one of any size needs little memory.
 import { exif } from "./exif.js";
 import { Sha256 } from "./sha256.js";
 
 const MIB = 1 << 20;
-const PIECE = 4 * MIB;
 // What the browser's own SHA-256, which is faster, is given at once.
 const WHOLE = 16 * MIB;
 const HEAD = MIB >> 2;
 
-/** The SHA-256 of a blob, and with `withExif` what its first bytes say, as `exif` has it. */
+/**
+ * The SHA-256 of a blob, and with `withExif` what its first bytes say, as `exif` has it. Fails if a file has another length than when it
+ * was chosen. Chromium would fail; Firefox gives what is there, and of a slice what the old length allows.
+ */
 export async function read(blob, withExif) {
   const own = globalThis.crypto?.subtle;
+  let [digest, length] = [null, 0];
   if (own && blob.size <= WHOLE) {
     const bytes = await blob.arrayBuffer();
-    return { exif: withExif ? exif(new Uint8Array(bytes).subarray(0, HEAD)) : null, digest: new Uint8Array(await own.digest("SHA-256", bytes)) };
+    length = bytes.byteLength;
+    digest = new Uint8Array(await own.digest("SHA-256", bytes));
+  } else {
+    const hash = new Sha256();
+    const pieces = blob.stream().getReader();
+    for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
+      length += piece.value.length;
+      if (length > blob.size) {
+        await pieces.cancel();
+        break;
+      }
+      hash.update(piece.value);
+    }
+    digest = hash.digest();
   }
-  const hash = new Sha256();
-  let found = null;
-  for (let at = 0; at < blob.size; at += PIECE) {
-    const bytes = new Uint8Array(await blob.slice(at, at + PIECE).arrayBuffer());
-    if (withExif && at === 0) found = exif(bytes.subarray(0, HEAD));
-    hash.update(bytes);
-  }
-  return { exif: found, digest: hash.digest() };
+  if (length !== blob.size) throw new Error("it has another length than when it was chosen");
+  return { exif: withExif ? exif(new Uint8Array(await blob.slice(0, HEAD).arrayBuffer())) : null, digest };
 }
+
+// The page's policy wants to know who makes scripts of addresses, once.
+let policy = null;
 
 /** Reads beside the page, so that it stays responsive: one blob at a time. */
 export class Reader {
@@ -45,8 +58,7 @@ export class Reader {
 
   #start() {
     const url = new URL("reader.js", import.meta.url).href;
-    // The page's policy wants to know who makes scripts of addresses.
-    const policy = globalThis.trustedTypes?.createPolicy("photo-inbox", { createScriptURL: (address) => address });
+    policy ??= globalThis.trustedTypes?.createPolicy("photo-inbox", { createScriptURL: (address) => address });
     const worker = new Worker(policy?.createScriptURL(url) ?? url, { type: "module" });
     worker.onmessage = ({ data: { number, found, error } }) => {
       const { done, fail } = this.#waiting.get(number);

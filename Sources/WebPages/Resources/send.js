@@ -19,8 +19,8 @@ const BEGINNINGS = 3;
  * durable; throws a Refusal, or what `signal` was aborted with.
  *
  * `tools` has `request(address, body, { digest, whole, signal, sent })`, which gives `{ status, offset, upload, message }` with status 0
- * if the connection broke; `digest(blob)`; `find(item)`, which looks for the upload where the answer that had its number was lost, and
- * gives true if it is filed; `pause(seconds, signal, message)`; `pace`; and `changed(item, sent)`, for bytes that have left.
+ * if the connection broke; `digest(blob, isLast)`; `find(item)`, which looks for the upload where the answer that had its number was lost,
+ * and gives true if it is filed; `pause(seconds, signal, message)`; `pace`; and `changed(item, sent)`, for bytes that have left.
  */
 export async function send(item, tools, signal) {
   const { file } = item;
@@ -31,16 +31,24 @@ export async function send(item, tools, signal) {
   let isCertain = item.upload === null;
   for (;;) {
     signal.throwIfAborted();
+    // It may be that all came, and the answer did not, or was not waited for.
+    if (item.upload === null && item.isUnanswered) {
+      if (await tools.find(item)) return;
+      item.isUnanswered = false;
+      isCertain = item.upload === null;
+      continue;
+    }
     if (isCertain && item.offset === file.size) return;
     const isChunk = isCertain;
     const chunk = isChunk ? file.slice(item.offset, item.offset + tools.pace.size) : null;
     const options = { signal, sent: (bytes) => tools.changed(item, bytes) };
-    if (isChunk) options.digest = await tools.digest(chunk);
+    if (isChunk) options.digest = await tools.digest(chunk, item.offset + tools.pace.size >= file.size);
     signal.throwIfAborted();
     const isNew = item.upload === null;
-    if (isNew) options.whole = item.hash;
+    if (isNew) [options.whole, item.isUnanswered] = [item.hash, true];
     const began = performance.now();
     const answer = await tools.request(isNew ? creation(item) : chunk ? `${item.upload}?at=${item.offset}` : item.upload, chunk, options);
+    if (isNew) item.isUnanswered = isBreak(answer.status);
     signal.throwIfAborted();
     const { status } = answer;
     if (answer.upload) item.upload = answer.upload;
@@ -63,8 +71,6 @@ export async function send(item, tools, signal) {
       if (chunk && status === 0) tools.pace.broken();
       broken += 1;
       await tools.pause(Math.min(2 ** broken, 30), signal, answer.message);
-      // It may be that all came, and the answer did not.
-      if (isNew && await tools.find(item)) return;
       isCertain = item.upload === null;
       continue;
     }

@@ -1,12 +1,30 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
+import { omission } from "../../../Sources/WebPages/Resources/names.js";
 import { Pace } from "../../../Sources/WebPages/Resources/pace.js";
 import { Queue } from "../../../Sources/WebPages/Resources/queue.js";
 import { read } from "../../../Sources/WebPages/Resources/read.js";
+import { headline, words } from "../../../Sources/WebPages/Resources/words.js";
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const sha = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
+// A file as Firefox has it: its length stays that of when it was chosen, and its bytes are those of now.
+class Changing {
+  constructor(bytes) {
+    this.now = bytes;
+    this.size = bytes.length;
+  }
+
+  slice(from, to) {
+    return new Blob([this.now.subarray(from, Math.min(to, this.size))]);
+  }
+
+  async arrayBuffer() {
+    return new Uint8Array(this.now).buffer;
+  }
+}
 
 // The server's promises, and what may happen on the way: `fate` is asked for each request, and gives "lost" for one that does not
 // arrive, "unanswered" for one whose answer does not, or an answer.
@@ -199,7 +217,7 @@ test("bytes that are altered on the way are sent again, and given up in the end"
   await world.idle();
   assert.deepEqual(world.queue.items[1].reason, "altered");
   world.server.fate = () => null;
-  world.queue.retry(world.queue.items[1]);
+  world.queue.retry([world.queue.items[1]]);
   await world.idle();
   assert.deepEqual(world.steps(), ["durable", "durable"]);
 });
@@ -218,8 +236,8 @@ test("a file that changes while it is sent, or of which nothing counts, is given
 
 test("a refused name is left out, and others go on", async () => {
   const world = new World();
-  world.server.fate = (_, address) => (address.includes("Thumbs.db") ? { status: 422, message: "ignored" } : null);
-  world.add(["Thumbs.db", 10], ["1.jpg", 10]);
+  world.server.fate = (_, address) => (address.includes("x.part") ? { status: 422, message: "ignored" } : null);
+  world.add(["x.part", 10], ["1.jpg", 10]);
   await world.idle();
   assert.deepEqual(world.steps(), ["left", "durable"]);
 });
@@ -334,4 +352,239 @@ test("a file that cannot be read any more fails alone", async () => {
   world.add(["1.jpg", 7], ["2.jpg", 10]);
   await world.idle();
   assert.deepEqual(world.steps(), ["failed", "durable"]);
+});
+
+test("a file that is still being written, or is rewritten while it is sent, gets no name, and is sent when it is chosen again", async () => {
+  const grow = (bytes) => Buffer.concat([bytes, Buffer.alloc(500, 2)]);
+  for (const [change, moment] of [[grow, 0], [grow, 1], [(bytes) => Buffer.alloc(bytes.length, 3), 1], [(bytes) => bytes.subarray(9), 1]]) {
+    for (const size of [700, 2500]) {
+      const file = new Changing(Buffer.alloc(size, 1));
+      const known = (items) => {
+        // It was read, and was whole then.
+        if (moment === 1) file.now = change(file.now);
+        return world.server.known(items);
+      };
+      const world = new World({ known });
+      if (moment === 0) file.now = change(file.now);
+      world.queue.add([{ path: "1.mov", file, size, modified: 5 }, { path: "2.jpg", file: new Blob(["2"]), size: 1, modified: 5 }]);
+      await world.idle();
+      assert.deepEqual(world.steps(), ["failed", "durable"]);
+      assert.match(world.queue.items[0].reason, /still being written/);
+      await world.until(() => world.server.uploads.size === 1);
+      const again = new Blob([file.now]);
+      world.queue.add([{ path: "1.mov", file: again, size: again.size, modified: 6 }]);
+      await world.idle();
+      assert.deepEqual(world.steps(), ["durable", "durable"]);
+    }
+  }
+});
+
+test("every file is sent with the digest of the whole, however large", async () => {
+  const world = new World();
+  world.add(["1.mov", 80_000], ["2.jpg", 10]);
+  await world.idle();
+  assert.deepEqual([...world.server.uploads.values()].map(({ whole, bytes }) => whole === sha(bytes)), [true, true]);
+});
+
+test("large files come last, whatever the order in which they were chosen", async () => {
+  const order = [];
+  const world = new World({
+    read: async (blob, withExif) => { order.push(blob); return read(blob, withExif); },
+    known: async (items) => { order.push("asked"); return world.server.known(items); },
+  });
+  const film = Object.assign(new Changing(Buffer.alloc(10)), { size: 300 << 20 });
+  const photo = new Blob(["x"]);
+  world.queue.add([film, photo].map((file, index) => ({ path: `${index}.jpg`, file, size: file.size, modified: 5 })));
+  await world.idle();
+  assert.deepEqual([order[0] === photo, order[1], order.includes(film), world.steps()], [true, "asked", true, ["failed", "durable"]]);
+});
+
+test("two files of one path, size and time are two if their bytes differ, and one if they do not", async () => {
+  const world = new World();
+  world.add(["DCIM/1.cr3", 2500, 1]);
+  world.add(["DCIM/1.cr3", 2500, 2], ["DCIM/1.cr3", 2500, 1]);
+  await world.idle();
+  world.add(["DCIM/1.cr3", 2500, 2]);
+  await world.idle();
+  assert.deepEqual([world.steps(), world.queue.twice, world.server.uploads.size], [["durable", "durable"], 2, 2]);
+  assert.equal(world.queue.totals().all.files, 2);
+});
+
+test("what was left is sent when it is added again", async () => {
+  for (const isRead of [false, true]) {
+    const world = new World(isRead ? {} : { lanes: 0 });
+    if (isRead) world.server.fate = () => ({ status: 401, message: "sign in" });
+    else world.queue.pause();
+    const files = world.add(["1.jpg", 500], ["2.jpg", 600]);
+    if (isRead) await world.until(() => world.queue.halt && world.queue.totals().sending.files === 0);
+    world.queue.cancel();
+    assert.deepEqual(world.steps(), ["left", "left"]);
+    const next = isRead ? world : new World();
+    if (!isRead) next.queue.items.push(...world.queue.items);
+    next.server.fate = () => null;
+    next.queue.add(files);
+    await next.idle();
+    assert.deepEqual([next.steps(), next.server.uploads.size], [["durable", "durable"], 2]);
+  }
+});
+
+test("a file for which there is no room lets smaller ones pass, and is tried again by whoever resumes", async () => {
+  const world = new World({ lanes: 1 });
+  let room = 5000;
+  world.server.fate = (_, address) =>
+    (Number(new URLSearchParams(address.split("?")[1]).get("length")) > room ? { status: 507, message: "what may be sent was sent" } : null);
+  const small = Array.from({ length: 250 }, (_, index) => [`${index}.jpg`, 20, index]);
+  world.add(["film.mp4", 9000], ["longer.mp4", 9500], ...small);
+  for (let turn = 0; turn < 3; turn++) {
+    await world.until(() => world.queue.halt);
+    assert.deepEqual(world.queue.halt, { message: "what may be sent was sent", status: 507 });
+    assert.equal(world.steps().filter((step) => step === "durable").length, 250);
+    // The second is larger than what was refused: nobody is asked again.
+    assert.ok(!world.server.requests.some((address) => address.includes("longer")));
+    world.queue.resume();
+  }
+  await world.until(() => world.queue.halt);
+  room = Infinity;
+  world.queue.resume();
+  await world.idle();
+  assert.deepEqual(new Set(world.steps()), new Set(["durable"]));
+});
+
+test("on a full disk, few files are tried; those without room can be left", async () => {
+  const world = new World();
+  world.server.fate = () => ({ status: 507, message: "the disk is full" });
+  world.add(...Array.from({ length: 90 }, (_, index) => [`${index}.jpg`, 900 - index, index]));
+  await world.until(() => world.queue.halt && world.queue.totals().sending.files === 0);
+  assert.ok(world.server.requests.length < 10);
+  world.queue.cancel();
+  await world.idle();
+  assert.deepEqual(new Set(world.steps()), new Set(["left"]));
+});
+
+// A request whose body has come in part when the browser ends it: the server keeps the part, and nobody has its number.
+function cutting(world) {
+  const whole = world.server.request.bind(world.server);
+  world.server.request = async (address, body, options) => {
+    if (!address.startsWith("?") || !world.isCutting) return whole(address, body, options);
+    const { upload } = await whole(address, body, { ...options, signal: null });
+    if (upload) world.server.uploads.get(upload).bytes = world.server.uploads.get(upload).bytes.subarray(0, 450);
+    world.cut += 1;
+    await new Promise((done) => (options.signal.aborted ? done() : options.signal.addEventListener("abort", done)));
+    return { status: 0, offset: null, upload: null, message: "" };
+  };
+  [world.isCutting, world.cut] = [true, 0];
+}
+
+async function until(condition) {
+  for (let turn = 0; !condition(); turn++) {
+    assert.ok(turn < 100_000, "it never happens");
+    await new Promise((done) => setImmediate(done));
+  }
+}
+
+test("paused while an upload is begun, it is found again, and none is begun twice", async () => {
+  const world = new World();
+  cutting(world);
+  world.add(...Array.from({ length: 12 }, (_, index) => [`${index}.jpg`, 900, index]));
+  for (let turn = 1; turn <= 3; turn++) {
+    await until(() => world.cut === turn * 3);
+    world.queue.pause();
+    await world.until(() => world.queue.totals().sending.files === 0);
+    world.isCutting = turn < 3;
+    world.queue.resume();
+  }
+  await world.idle();
+  assert.deepEqual(new Set(world.steps()), new Set(["durable"]));
+  assert.deepEqual([...world.server.uploads.values()].map(({ bytes }) => bytes.length), Array(12).fill(900));
+});
+
+test("left while an upload is begun, it is ended at the server", async () => {
+  const world = new World();
+  cutting(world);
+  world.add(["1.jpg", 900]);
+  await until(() => world.cut === 1);
+  assert.equal(world.server.uploads.size, 1);
+  world.queue.cancel();
+  await until(() => world.server.uploads.size === 0);
+  assert.deepEqual(world.steps(), ["left"]);
+});
+
+test("names that are no photos' are not sent, and do not count; others are left", async () => {
+  const world = new World();
+  world.add([".nomedia", 0], ["a/.DS_Store", 10], ["a/Icon\r", 0], ["@eaDir/1.jpg", 10], ["1.jpg", 10]);
+  await world.idle();
+  assert.deepEqual(world.steps(), ["ignored", "ignored", "ignored", "ignored", "durable"]);
+  assert.deepEqual([world.queue.totals().all.files, world.server.requests.length], [1, 1]);
+  world.add(["a\tb.jpg", 10], [".hidden/1.jpg", 10], [".1.jpg", 10]);
+  await world.idle();
+  assert.deepEqual(world.steps().slice(5), ["left", "left", "left"]);
+  assert.match(words(world.queue.items[5]).text, /left out: .*control character/);
+  assert.equal(world.server.requests.length, 1);
+  assert.equal(omission("a.b/c d/e.jpg"), null);
+});
+
+test("members of a shot are tried again as a set", async () => {
+  const world = new World();
+  world.server.fate = () => ({ status: 418, message: "no" });
+  world.add(["1.cr3", 500], ["1.jpg", 400]);
+  await world.idle();
+  assert.deepEqual(world.steps(), ["failed", "failed"]);
+  world.server.fate = () => null;
+  world.queue.retry([...world.queue.items]);
+  await world.idle();
+  assert.deepEqual(world.steps(), ["durable", "durable"]);
+  const sets = [...world.server.uploads.values()].map(({ set, of }) => [set, of]);
+  assert.deepEqual(sets, [["set 2", 2], ["set 2", 2]]);
+});
+
+test("what is said of an upload counts no more when the file was begun anew", async () => {
+  const world = new World();
+  let lost = null;
+  world.server.fate = (_, address) => {
+    const [id] = address.split("?");
+    if (!id || lost) return null;
+    lost = id;
+    world.server.uploads.delete(id);
+    return { status: 410, message: "the upload has ended" };
+  };
+  world.add(["1.mov", 2500]);
+  await world.idle();
+  const [upload] = world.server.uploads.keys();
+  assert.notEqual(upload, lost);
+  world.queue.receipt({ upload, name: "1.mov", size: 2500, step: "filed", safe: true });
+  world.queue.receipt({ upload: lost, name: "1.mov", size: 2500, step: "lost", safe: false });
+  assert.deepEqual(world.queue.items.map(({ step, safe }) => [step, safe]), [["filed", true]]);
+});
+
+test("what the library has by its records is not sent, is never called safe, and can be sent to make sure", async () => {
+  const world = new World();
+  const { server } = world;
+  const known = server.known.bind(server);
+  server.known = async (items) => (await known(items)).map(({ state, ...rest }) => (state === "filed" ? { state } : { state, ...rest }));
+  server.filed.add(sha(Buffer.alloc(100, 1)));
+  world.add(["1.jpg", 100, 1], ["2.jpg", 100, 2]);
+  await world.idle();
+  assert.deepEqual([world.steps(), server.requests.length], [["known", "durable"], 1]);
+  const [second] = server.uploads.keys();
+  world.queue.receipt({ upload: second, name: "2.jpg", size: 100, step: "filed", safe: true });
+  const { state, look, text } = headline(world.queue.totals());
+  assert.deepEqual([state, look], ["recorded", "notice"]);
+  for (const said of [text, words(world.queue.items[0]).text]) {
+    assert.match(said, /library has .* by its records/);
+    assert.doesNotMatch(said, /safe/);
+  }
+  world.queue.sendKnown();
+  await world.idle();
+  assert.deepEqual([world.steps(), server.uploads.size], [["durable", "filed"], 2]);
+  const upload = [...server.uploads.keys()].at(-1);
+  world.queue.receipt({ upload, name: "1.jpg", size: 100, step: "duplicate", safe: true });
+  assert.equal(headline(world.queue.totals()).text, "All 2 files are filed: safe to delete where they came from");
+});
+
+test("where others ask all the time, files are sent unasked", async () => {
+  let asked = 0;
+  const world = new World({ known: async () => { asked += 1; throw Object.assign(new Error("ask again"), { status: 429 }); } });
+  world.add(["1.jpg", 10]);
+  await world.idle();
+  assert.deepEqual([world.steps(), asked], [["durable"], 4]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
-import { exif } from "../../../Sources/WebPages/Resources/exif.js";
+import { changed, exif, phone } from "../../../Sources/WebPages/Resources/exif.js";
 import { Pace } from "../../../Sources/WebPages/Resources/pace.js";
 import { qr } from "../../../Sources/WebPages/Resources/qr.js";
 import { read } from "../../../Sources/WebPages/Resources/read.js";
@@ -132,5 +132,29 @@ test("bytes that are no picture, cut or hostile say nothing", () => {
     }
     const found = exif(bytes);
     assert.ok(found === null || ["there", "emptied", "none"].includes(found.position));
+  }
+});
+
+test("what a chooser has changed is said on the phones that do it alone", () => {
+  const items = [["Apple", "none", "a.jpeg"], ["Apple", "none", "b.HEIC"], ["Apple", "none", "c.heic"], ["Google", "emptied", "d.jpg"], [null, null, "e.mov"]]
+    .map(([make, position, path]) => ({ path, exif: make && { make, position } }));
+  const of = (userAgent, maxTouchPoints = 0) => changed(items, phone({ userAgent, maxTouchPoints }));
+  const nothing = { emptied: 0, converted: 0, isWithoutPosition: false };
+  assert.deepEqual(of("Mozilla/5.0 (X11; Linux x86_64)", 5), nothing);
+  assert.deepEqual(of("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)"), nothing);
+  assert.deepEqual(of("Mozilla/5.0 (Linux; Android 15; K)", 5), { ...nothing, emptied: 1 });
+  const apple = { emptied: 0, converted: 1, isWithoutPosition: true };
+  assert.deepEqual(of("Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X)", 5), apple);
+  // An iPad.
+  assert.deepEqual(of("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)", 5), apple);
+});
+
+test("a file of another length than when it was chosen is not read, by either way", async () => {
+  for (const size of [10, 17 * MIB]) {
+    for (const now of [size - 1, size + 1]) {
+      const there = new Blob([new Uint8Array(now)]);
+      const file = { size, arrayBuffer: () => there.arrayBuffer(), stream: () => there.stream(), slice: (...range) => there.slice(...range) };
+      await assert.rejects(read(file, true), /another length/);
+    }
   }
 });
