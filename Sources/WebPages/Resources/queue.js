@@ -120,20 +120,26 @@ export class Queue {
   }
 
   resume() {
-    [this.halt, this.trouble, this.#room, this.#refused] = [null, null, Infinity, 0];
+    this.#forgive();
     this.#ready.push(...this.#aside.splice(0));
     this.#changed();
     this.#go();
   }
 
+  #forgive() {
+    [this.halt, this.trouble, this.#room, this.#refused] = [null, null, Infinity, 0];
+  }
+
   /** Leaves everything that is not whole yet; what was begun is ended at the server, too. */
   cancel() {
-    const left = new Set([...this.#shots, ...this.#asking, ...this.#ready, ...this.#aside].flat().filter(({ step }) => groups.waiting.includes(step)));
+    const all = [...this.#shots, ...this.#asking, ...this.#ready, ...this.#aside].flat();
+    const left = new Set(all.filter(({ step }) => groups.waiting.includes(step)));
     for (const [item, abort] of this.#active) {
       left.add(item);
       abort.abort(new Paused());
     }
-    [this.#shots, this.#ready, this.#aside, this.halt, this.trouble] = [[], [], [], null, null];
+    [this.#shots, this.#ready, this.#aside] = [[], [], []];
+    this.#forgive();
     for (const item of left) {
       this.#end(item, "left", "not sent");
       if (!this.#active.has(item)) this.#endUpload(item);
@@ -161,7 +167,8 @@ export class Queue {
   }
 
   #begin(items, changes) {
-    for (const item of items) Object.assign(item, { step: "waiting", reason: null, where: null, upload: null, offset: 0, sent: 0, ...changes });
+    const nothing = { step: "waiting", reason: null, where: null, warning: null, upload: null, offset: 0, sent: 0 };
+    for (const item of items) Object.assign(item, nothing, changes);
     this.#enqueue(items);
   }
 
@@ -258,7 +265,7 @@ export class Queue {
       Object.assign(item, { hash: found.digest, exif: found.exif, step: "waiting" });
       this.#compare(item);
     } catch {
-      this.#unreadable(item);
+      if (item.step === "reading") this.#unreadable(item);
     }
     return item.size;
   }
@@ -393,7 +400,7 @@ export class Queue {
       } else if (error instanceof Refusal) {
         this.#end(item, error.isLeftOut ? "left" : "failed", error.message);
       } else {
-        this.#unreadable(item);
+        if (item.step === "sending") this.#unreadable(item);
         this.#endUpload(item);
       }
     } finally {
@@ -408,7 +415,7 @@ class Paused extends Error {}
 
 // What is added again begins anew.
 function isOver({ step }) {
-  return ["failed", "left"].includes(groupOf.get(step));
+  return ["failed", "left", "ignored"].includes(groupOf.get(step));
 }
 
 /** Whether the library has it by its records, and has not read it again. */

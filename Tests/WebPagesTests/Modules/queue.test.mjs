@@ -459,6 +459,11 @@ test("on a full disk, few files are tried; those without room can be left", asyn
   world.queue.cancel();
   await world.idle();
   assert.deepEqual(new Set(world.steps()), new Set(["left"]));
+  // Somebody has made room.
+  world.server.fate = () => null;
+  world.add(["new.jpg", 2000]);
+  await world.idle();
+  assert.equal(world.steps().at(-1), "durable");
 });
 
 // A request whose body has come in part when the browser ends it: the server keeps the part, and nobody has its number.
@@ -518,7 +523,9 @@ test("names that are no photos' are not sent, and do not count; others are left"
   world.add(["a\tb.jpg", 10], [".hidden/1.jpg", 10], [".1.jpg", 10]);
   await world.idle();
   assert.deepEqual(world.steps().slice(5), ["left", "left", "left"]);
-  assert.match(words(world.queue.items[5]).text, /left out: .*control character/);
+  world.add([".nomedia", 0], [".1.jpg", 10]);
+  assert.equal(world.steps().length, 8);
+  assert.match(words(world.queue.items.find(({ path }) => path === "a\tb.jpg")).text, /left out: .*control character/);
   assert.equal(world.server.requests.length, 1);
   assert.equal(omission("a.b/c d/e.jpg"), null);
 });
