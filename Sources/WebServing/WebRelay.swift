@@ -123,7 +123,9 @@ private final class RelayConnection: Sendable {
         guard case .head(let head) = part else { return nil }
         if head.status.code >= 200 { return head }
         if head.status.code == 104 {
-            try? await body.inform(WebRelay.passing(head.headers.map { ($0.name, $0.value) }, except: ["date"]))
+            // It is no answer yet, which whoever relays would look at.
+            let fields = WebRelay.passing(head.headers.map { ($0.name, $0.value) }, except: ["date"])
+            try? await body.inform(fields.filter { $0.name == "location" || $0.name.hasPrefix("upload-") })
         }
         channel.read()
         return nil
@@ -173,9 +175,11 @@ private final class RelayConnection: Sendable {
 
     private static func head(of request: WebRequest) -> HTTPRequestHead {
         // A body is asked for here, by the one who reads it.
-        let all = request.head.fields.all.map { ($0.name, $0.value) }
-        var fields = HTTPHeaders(
-            WebRelay.passing(all, except: ["content-length", "expect"]).map { ($0.name, $0.value) })
+        let all = request.head.fields.all.map { (name: $0.name, value: $0.value) }
+        // Who sends is said by this program; a browser's Connection does not take it away.
+        let sender = all.filter { $0.name == "remote-user" }
+        let passed = WebRelay.passing(all, except: ["content-length", "expect", "remote-user"]) + sender
+        var fields = HTTPHeaders(passed.map { ($0.name, $0.value) })
         fields.add(name: "Connection", value: "close")
         switch request.head.body {
         case .none: fields.add(name: "Content-Length", value: "0")
