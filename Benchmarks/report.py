@@ -165,6 +165,15 @@ def print_pages(result):
     verdicts(result)
 
 
+def print_sending(result):
+    print(f"\nSending photos by {result['through']}: from the last byte to the answer, and to the receipt; {result['runs']} runs of "
+          f"{result['photos']}, {result['file_system']}; and one file of {result['bytes'] / 2**30:.0f} GiB")
+    table(columns(result["receipts"], ("median", "p99", "max"), 1e6, " ms", 1, []))
+    table(columns(result["rates"], ("median", "min", "max"), 1e6, " MB/s", 0, ["cp, fsync"]))
+    print("  photoinbox-drop: its SHA-256 and its name durable before the answer; copyparty syncs nothing")
+    verdicts(result)
+
+
 def print_dump(result):
     print(f"\nTelling the whole state, with {result['rows']:,} photographs catalogued and {result['watches']:,} watches")
     table(columns(result["spreads"], ("median", "p99", "max"), 1e-3, " ms", 1, []))
@@ -200,8 +209,8 @@ def print_life(result):
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
-    "clients": print_clients, "pages": print_pages, "dump": print_dump, "search": print_search, "descriptions": print_descriptions,
-    "import": print_import, "life": print_life,
+    "clients": print_clients, "pages": print_pages, "sending": print_sending, "dump": print_dump, "search": print_search,
+    "descriptions": print_descriptions, "import": print_import, "life": print_life,
 }
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """SIGKILL at every state-changing system call of uploads, and of the store's recovery; with --power the file system ends at that
-moment, too, as in a power cut; with --errno the call fails instead. What was acknowledged must be there, nothing may have a name that is not whole, and no file of
-somebody else may be replaced.
+moment, too, as in a power cut; with --errno the call fails instead. What was acknowledged must be there, nothing may have a name
+that is not whole, and no file of somebody else may be replaced.
 
 usage: Campaigns/drop.py [--sample N] [--at N] [--power] [--mode NAME]... [--errno NAME]... [--seed N] [--programs DIR]
 
@@ -128,8 +128,8 @@ def compare(told, lines, is_cut, is_failing):
     return wrong
 
 
-def finished(inbox, told, lines, before):
-    """What is wrong when everything has been continued."""
+def finished(inbox, told, lines, before, may_keep):
+    """What is wrong when everything has been continued. Where lines of the ledger can be lost, parts without one are kept."""
     wrong = []
     placed = {line[1]: (line[2], line[3]) for line in lines if line[0] == "placed"}
     there = {name: digest for name, digest in files(inbox).items() if name not in FOREIGN}
@@ -142,7 +142,8 @@ def finished(inbox, told, lines, before):
         wrong.append(f"names that no upload has, or none: {sorted(set(there) ^ {path for _, path in placed.values()})}")
     ended = {told.created.get(identity) for identity in told.ended} | {"IMG_7.JPG"}
     wrong += [f"{path} has a name" for path in there if pathlib.PurePath(path).name in ended]
-    parts = [name for name in os.listdir(pathlib.Path(inbox) / HIDDEN) if name != "ledger"]
+    parts = [name for name in os.listdir(pathlib.Path(inbox) / HIDDEN)
+             if name != "ledger" and not (may_keep and name.endswith(".kept"))]
     if parts:
         wrong.append(f"left: {parts}")
     missing = [path for path in before if path not in there and path not in FOREIGN]
@@ -178,7 +179,7 @@ def trial(options, at, place, contents, resumed_at=0, error=None):
         lines, _ = run(options.probe, "resume", inbox)
         wrong += compare(told, lines, options.power, error) + partial(inbox, contents)
         if lines and lines[-1] == ["end"]:
-            wrong += finished(inbox, told, lines, before)
+            wrong += finished(inbox, told, lines, before, options.power or error)
             after = files(inbox)
             run(options.probe, "resume", inbox)
             if files(inbox) != after:

@@ -26,8 +26,8 @@ package struct DropServer: Sendable {
         package var now: @Sendable () -> Int64 = { FileTime.now.seconds }
         /// Writes a line for the administrator.
         package var log: @Sendable (String) -> Void = { _ in }
-        /// Called when the inbox is not at its path any more, perhaps repeatedly: what is there now needs another server.
-        package var inboxGone: @Sendable () -> Void = {}
+        /// Called, perhaps repeatedly, with the reason why nothing is received before another server is made.
+        package var restart: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
@@ -44,13 +44,15 @@ package struct DropServer: Sendable {
 
     /// The most entries of a question for what is known, and its bytes.
     static let known = (entries: 1_000, bytes: 512 << 10)
+    /// For so many seconds the sender of a file that has its name is told which upload that is: the answer may have been lost.
+    private static let lately: Int64 = 600
     /// How many such questions are held at a time: of one owner, and of all guests.
     static let questionsAtOnce = (each: 8, guests: 32)
 
     /// `inbox` is the name in the configuration of the inbox that `store` is in.
     package init(_ store: DropStore, inbox: String, ask: @escaping Ask, _ options: Options = Options()) {
         (self.store, self.inbox, self.ask, self.options) = (store, inbox, ask, options)
-        uploads = UploadHandler(store, log: options.log, inboxGone: options.inboxGone)
+        uploads = UploadHandler(store, log: options.log, restart: options.restart)
         receipts = ReceiptHub(store, inbox: inbox, ask: ask)
         links = GuestLinkFile(options.links, log: options.log)
         for remark in store.remarks { options.log(remark) }
@@ -65,8 +67,11 @@ package struct DropServer: Sendable {
         }
     }
 
-    /// Before the program ends: makes durable what came, and places what waits for others.
-    package func close() { store.close() }
+    /// At its end: makes durable what came, places what waits for others, and ends the streams of receipts.
+    package func close() {
+        store.close()
+        Task { await receipts.end() }
+    }
 
     // MARK: - Who asks for what
 
@@ -215,28 +220,39 @@ package struct DropServer: Sendable {
         let own = store.uploads(of: owner)
         let hashes = question.files.map { $0.sha256.flatMap { FileValues.bytes(ofHexadecimal: $0.utf8) } }
         let filed = await filed(Set(hashes.compactMap(\.self).filter { $0.count == 32 }), owner, own)
-        var open: [BytePath: [(UploadID, UploadRecord)]] = [:]
-        for (id, record) in own where record.phase == .receiving {
-            open[record.new.name.original, default: []].append((id, record))
-        }
+        let begun = Dictionary(grouping: own, by: \.value.new.name.original)
+        let since = store.seconds - Self.lately
         let answers = zip(question.files, hashes).map { file, hash -> JSONValue in
-            // Not safe: nobody has read it again just now.
-            if let hash, filed.contains(hash) { return .object([JSONField("state", "filed")]) }
-            let begun = open[BytePath(file.name)]?.first { _, record in
-                guard record.length == file.size else { return false }
-                let isOfTime = file.modified.map { record.new.modified?.milliseconds == $0 }
-                let isOfContent = hash.flatMap { hash in record.new.digest.map { $0.bytes == hash } }
-                // Whoever has the same link could guess names and sizes, and end what another sends.
-                if owner.isGuest, isOfTime != true, isOfContent != true { return false }
-                // Cameras give one name to files of one size.
-                return isOfTime != false && isOfContent != false
+            let candidates = begun[BytePath(file.name)]?.filter { Self.isContinued($0.value, file, hash, owner, since) }
+            if let (id, record) = candidates?.max(by: { $0.value.offset < $1.value.offset }) {
+                return .object([
+                    JSONField("state", "unfinished"), JSONField("upload", "\(id)"),
+                    JSONField("offset", record.offset),
+                ])
             }
-            guard let (id, record) = begun else { return .object([JSONField("state", "unknown")]) }
-            return .object([
-                JSONField("state", "unfinished"), JSONField("upload", "\(id)"), JSONField("offset", record.offset),
-            ])
+            // Not safe: nobody has read it again just now.
+            let isFiled = hash.map { filed.contains($0) } ?? false
+            return .object([JSONField("state", isFiled ? "filed" : "unknown")])
         }
         return .json(.object([JSONField("files", JSONValue.array(answers))]))
+    }
+
+    /// Whether an upload is of this file, and its sender may not know yet that all of it has come.
+    private static func isContinued(
+        _ record: UploadRecord, _ file: Question.File, _ hash: [UInt8]?, _ owner: DropOwner, _ since: Int64
+    ) -> Bool {
+        guard record.length == file.size else { return false }
+        switch record.phase {
+        case .receiving: break
+        case .whole, .placing: if hash == nil { return false }
+        case .placed: if hash == nil || record.changed < since { return false }
+        case .ended: return false
+        }
+        if let hash { return (record.digest ?? record.new.digest)?.bytes == hash }
+        // Cameras give one name to files of one size.
+        if let time = file.modified { return record.new.modified?.milliseconds == time }
+        // Whoever has the same link could guess names and sizes, and end what another sends.
+        return !owner.isGuest
     }
 
     /// Which contents are filed, and are in the library now.

@@ -22,7 +22,8 @@ struct Receipt: Hashable, Sendable {
     /// In the library.
     private(set) var place: String?
     private(set) var reason: String?
-    /// The library has these very bytes, durably, and has read them again: the sender's own copy may be deleted.
+    /// The library has filed these very bytes, durably, has read them again, and has a file of this size that nothing has written to
+    /// since: the sender's own copy may be deleted.
     private(set) var isSafe = false
     private(set) var warning: String?
 

@@ -47,8 +47,8 @@ actor ReceiptHub {
     private var numbers: (first: UInt64, last: UInt64)
     /// The newest outcome that was looked at.
     private var cursor: Int64?
-    /// Where the next turns begin, of those that are settled and the others.
-    private var turns = (settled: 0, open: 0)
+    /// Where each owner's next turns begin, of those that are settled and the others.
+    private var turns: [DropOwner: (settled: Int, open: Int)] = [:]
     private var asking: Task<Void, Never>?
 
     /// For how long uploads are reported, in seconds.
@@ -117,6 +117,12 @@ actor ReceiptHub {
     /// Whether anybody looks.
     var isWatched: Bool { !watchers.isEmpty }
 
+    /// Ends all streams: their pages come again.
+    func end() {
+        for watcher in watchers.values { watcher.events.finish() }
+        watchers = [:]
+    }
+
     private func left(_ number: Int) { watchers[number] = nil }
 
     private func askWhileWatched() async {
@@ -144,7 +150,9 @@ actor ReceiptHub {
             .sorted { $0.description < $1.description }
         let settled = asked.filter { entries[$0]?.receipt.isSettled == true }
         let open = asked.filter { entries[$0]?.receipt.isSettled != true }
-        let again = Self.part(of: settled, &turns.settled) + Self.part(of: open, &turns.open)
+        var turn = turns[owner] ?? (0, 0)
+        let again = Self.part(of: settled, &turn.settled) + Self.part(of: open, &turn.open)
+        turns[owner] = turn
         await look(at: new.map(\.key) + again, uploads)
         for number in waiting { watchers[number]?.isServed = true }
         return uploads.contains { id, record in
@@ -240,7 +248,7 @@ actor ReceiptHub {
         entries[id] = Entry(owner: record.new.owner, receipt: receipt, number: numbers.last, isAsked: isAsked)
     }
 
-    // MARK: - Telling
+    // MARK: - Sending
 
     /// Returns whether all who look have everything: what their streams have no room for waits.
     private func send() -> Bool {

@@ -122,6 +122,9 @@ package struct UploadAnswer: Hashable, Sendable {
         case .ended(let end): refuse(.gone, "the upload has ended: \(end.message)")
         case .placed: completed()
         case .superseded: refuse(.conflict, "another request continues this upload")
+        case .busy:
+            refuse(.unavailable, "its bytes are being read; ask again")
+            add("Retry-After", "5")
         case .wrongOffset(let offset):
             refuse(.conflict, "the upload continues at \(offset)")
             add("Upload-Offset", "\(offset)")

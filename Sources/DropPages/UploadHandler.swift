@@ -31,12 +31,13 @@ package struct UploadHandler: Sendable {
     private let store: DropStore
     /// Writes a line for the administrator.
     private let log: @Sendable (String) -> Void
-    private let inboxGone: @Sendable () -> Void
+    private let restart: @Sendable (String) -> Void
 
     package init(
-        _ store: DropStore, log: @escaping @Sendable (String) -> Void, inboxGone: @escaping @Sendable () -> Void = {}
+        _ store: DropStore, log: @escaping @Sendable (String) -> Void,
+        restart: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        (self.store, self.log, self.inboxGone) = (store, log, inboxGone)
+        (self.store, self.log, self.restart) = (store, log, restart)
     }
 
     /// The answer to a request; `segments` are those behind the place of uploads, which `base` leads to from the request's own
@@ -52,10 +53,10 @@ package struct UploadHandler: Sendable {
             return response(.mistake(error), dialect, base)
         }
         let result = await result(of: head, request, base, sender, &body)
-        switch result {
-        case .failed(.system(let error), _): log("uploads: \(error)")
-        case .failed(.inboxGone, _): inboxGone()
-        default: break
+        if case .failed(let error, _) = result {
+            if case .system(let error) = error { log("uploads: \(error)") }
+            if error == .inboxGone { restart("the inbox is not at its path any more, or something is mounted over it") }
+            if store.isBroken { restart("the disk has failed to keep the ledger of uploads") }
         }
         return response(result, head.dialect, base)
     }
@@ -199,7 +200,7 @@ private actor UploadDesk {
 
     func create(_ new: NewUpload, _ limits: DropLimits) throws(DropError) -> UploadID { try store.create(new, limits) }
 
-    func cancel(_ id: UploadID) throws(DropError) { try store.cancel(id) }
+    func cancel(_ id: UploadID) throws(DropError) { try store.end(id) }
 
     func setLength(_ length: UInt64, of id: UploadID, _ limits: DropLimits) throws(DropError) {
         try store.setLength(length, of: id, limits)
@@ -234,7 +235,7 @@ private actor UploadDesk {
         if upload.isResumable {
             _ = try upload.writer.finish(isCut: true)
         } else {
-            try store.cancel(upload.id)
+            try store.end(upload.id)
         }
         return try store.status(of: upload.id)
     }

@@ -9,6 +9,8 @@ package enum DropError: Error, Hashable, Sendable {
     case placed
     /// Another request for the same upload has begun.
     case superseded
+    /// All its bytes are there, and are being read.
+    case busy
     /// It continues at this offset.
     case wrongOffset(UInt64)
     /// Another length was announced, or is there.

@@ -34,6 +34,8 @@ package final class DropStore: Sendable {
     package static let directory: BytePath = ".photo-inbox-drop"
     /// A ledger of this size is written anew if most of it is outdated.
     private static let ledgerSize: UInt64 = 4 << 20
+    /// The most whole files of one owner that wait for others of their sets.
+    private static let mostWaiting = 1_000
     /// After so many seconds without a byte an upload makes room for another, where its owner has too many.
     private static let idlePatience: Int64 = 600
 
@@ -80,7 +82,9 @@ package final class DropStore: Sendable {
         if content.damaged > 0 || content.isTorn { try ledger.replace(table.lines, in: hidden) }
         try record([.clock(reading)] + start.entries)
         if !start.entries.isEmpty { try ledger.sync() }
-        for part in start.outdated { try hidden.unlink(part) }
+        for part in start.outdated {
+            do { try hidden.unlink(part) } catch { options.log("\(Self.directory)/\(part) stays: \(error)") }
+        }
         for part in start.unknown { try hidden.keep(part.id, as: part.name) }
         tidy()
     }
@@ -108,7 +112,7 @@ package final class DropStore: Sendable {
         do throws(DropError) {
             try books.withLock { books throws(DropError) in
                 let use = books.table.use(of: new.owner)
-                if use.open >= limits.open { throw .tooManyOpen }
+                if use.open >= limits.open || use.waiting >= Self.mostWaiting { throw .tooManyOpen }
                 if let total = limits.total, total - min(total, use.bytes) < new.length ?? 1 { throw .overTotal }
                 try dropping { () throws(SystemCallError) in
                     try record([.created(id, new, began: FileTime.now.seconds)], &books)
@@ -131,7 +135,18 @@ package final class DropStore: Sendable {
                 ? [] : books.table.idle(of: owner, since: since).map { ($0, books.live[$0]) }
         }
         for (id, upload) in idle where upload.map({ $0.received.withLock { $0 } < since }) ?? true {
-            if (try? end(id, .expired)) != nil { return }
+            if (try? finish(id)) != nil { return }
+        }
+    }
+
+    /// Ends an upload that nobody continues, or gives it its name: all its bytes may be here, and only the end of its request was
+    /// lost.
+    private func finish(_ id: UploadID) throws(DropError) {
+        let known = try record(id)
+        if known.offset > 0, known.offset == known.length {
+            _ = try complete(id)
+        } else {
+            try end(id, .expired)
         }
     }
 
@@ -141,10 +156,10 @@ package final class DropStore: Sendable {
         to id: UploadID, at offset: UInt64, digest: ContentHash? = nil, _ limits: DropLimits = DropLimits()
     ) throws(DropError) -> UploadWriter {
         let upload = try live(id)
-        upload.received.withLock { $0 = seconds }
         return try upload.state.withLock { state throws(DropError) in
             try interrupt(upload, &state)
             guard offset == state.synced else { throw .wrongOffset(state.synced) }
+            upload.received.withLock { $0 = seconds }
             let known = try record(id)
             let length = known.length
             var limit = length ?? limits.largest
@@ -161,6 +176,7 @@ package final class DropStore: Sendable {
     /// What is known of an upload. A writer that has it is ended, since the offset that is reported must stay true.
     package func status(of id: UploadID) throws(DropError) -> UploadRecord {
         if let upload = books.withLock({ $0.live[id] }) {
+            try upload.requireIdle()
             try upload.state.withLock { state throws(DropError) in
                 if state.file != nil { try interrupt(upload, &state) }
             }
@@ -204,15 +220,17 @@ package final class DropStore: Sendable {
         }
     }
 
-    /// Ends an upload without a name in the inbox.
-    package func cancel(_ id: UploadID) throws(DropError) { try end(id, .cancelled) }
-
     /// All bytes came: gives the file its name, durably, or lets it wait for others of its set. May be repeated after a failure.
     package func complete(_ id: UploadID) throws(DropError) -> UploadRecord {
         if case .receiving = try record(id).phase { try seal(try live(id)) }
         let companions = books.withLock { $0.table.companions(of: id, since: seconds - options.setPatience) }
         if let companions { try placement.place(companions, in: self) } else { try dropping(ledger.sync) }
-        let known = try record(id)
+        var known = try record(id)
+        if case .placing = known.phase {
+            // With another of its set, which ended meanwhile.
+            placement.lock.withLock { _ in }
+            known = try record(id)
+        }
         switch known.phase {
         case .placed: return known
         case .whole where companions == nil: return known
@@ -227,6 +245,8 @@ package final class DropStore: Sendable {
         let id = upload.id
         // Reading it again takes a while.
         upload.received.withLock { $0 = seconds }
+        upload.isSealing.withLock { $0 = true }
+        defer { upload.isSealing.withLock { $0 = false } }
         try upload.state.withLock { state throws(DropError) in
             guard let file = state.file else { return }
             try dropping { () throws(SystemCallError) in try state.withdraw() }
@@ -285,15 +305,7 @@ package final class DropStore: Sendable {
             do throws(DropError) { try body() } catch { failures.append("\(what): \(error)") }
         }
         for id in abandoned {
-            attempt("upload \(id)") { () throws(DropError) in
-                let known = try record(id)
-                // All its bytes are here, and only the end of its request was lost.
-                if known.offset > 0, known.offset == known.length {
-                    _ = try complete(id)
-                } else {
-                    try end(id, .expired)
-                }
-            }
+            attempt("upload \(id)") { () throws(DropError) in try finish(id) }
         }
         for group in waiting {
             attempt("\(group.count) uploads get no name in the inbox") { () throws(DropError) in
@@ -310,7 +322,7 @@ package final class DropStore: Sendable {
         return failures
     }
 
-    /// Before the program ends: makes durable what came, and places what waits for others.
+    /// At its end: makes durable what came, places what waits for others, and lets another store have the directory.
     package func close() {
         for upload in books.withLock({ Array($0.live.values) }) {
             try? upload.state.withLock { state throws(DropError) in
@@ -318,7 +330,11 @@ package final class DropStore: Sendable {
             }
         }
         for group in books.withLock({ $0.table.waiting(since: .max) }) { try? placement.place(group, in: self) }
+        flock(hidden.raw, LOCK_UN)
     }
+
+    /// Whether the disk has failed so that nothing can be received before a new start.
+    package var isBroken: Bool { ledger.isBroken }
 
     /// Whether a whole file waits for others of its set.
     package var isWaiting: Bool { books.withLock { !$0.table.waiting(since: .max).isEmpty } }
@@ -351,7 +367,10 @@ package final class DropStore: Sendable {
     /// The upload as one that receives bytes, whose part is open.
     private func live(_ id: UploadID) throws(DropError) -> LiveUpload {
         try books.withLock { books throws(DropError) in
-            if let upload = books.live[id] { return upload }
+            if let upload = books.live[id] {
+                try upload.requireIdle()
+                return upload
+            }
             guard let record = books.table[id] else { throw .notFound }
             switch record.phase {
             case .receiving: break
@@ -414,7 +433,8 @@ package final class DropStore: Sendable {
         }
     }
 
-    private func end(_ id: UploadID, _ end: UploadEnd) throws(DropError) {
+    /// Ends an upload without a name in the inbox.
+    package func end(_ id: UploadID, _ end: UploadEnd = .cancelled) throws(DropError) {
         let upload = books.withLock { $0.live[id] }
         if let upload {
             try upload.state.withLock { state throws(DropError) in

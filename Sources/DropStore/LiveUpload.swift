@@ -43,6 +43,12 @@ final class LiveUpload: Sendable {
     /// When bytes came last, in counted seconds. Those of a digest move the ledger's offset only when all have come. Not in the
     /// state, which is locked while the disk works.
     let received = Locked(Int64.min)
+    /// Whether all of it is being read under the state's lock, which may take minutes: who waited for that would take the place of
+    /// others.
+    let isSealing = Locked(false)
+
+    /// Throws where its state would be waited for.
+    func requireIdle() throws(DropError) { if isSealing.withLock({ $0 }) { throw .busy } }
 
     /// `file` has at least `offset` bytes.
     init(_ id: UploadID, _ file: SharedFile, offset: UInt64, isNew: Bool) {

@@ -216,7 +216,7 @@ final class Placement: Sendable {
         return directory
     }
 
-    /// Removes directories of former days that the daemon has emptied.
+    /// Removes directories that the daemon has emptied, but for the one in which today's search for a free name begins.
     func removeEmptyDirectories(of store: DropStore) {
         let today = store.options.today()
         let paths = store.books.withLock { books in
@@ -230,7 +230,7 @@ final class Placement: Sendable {
             for path in paths {
                 var path = path
                 while path.components.count > 1,
-                    !path.components.contains(where: { $0.bytes.starts(with: Array(today.utf8)) }),
+                    !path.components.contains(BytePath(today)),
                     let parent = try? store.root.openDirectoryBeneath(path.parent),
                     path.name.withCString({ unlinkat(parent.raw, $0, Int32(AT_REMOVEDIR)) }) == 0
                 {

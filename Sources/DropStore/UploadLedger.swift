@@ -81,6 +81,9 @@ final class UploadLedger: Sendable {
         }
     }
 
+    /// Whether a sync has failed: nothing is accepted any more.
+    var isBroken: Bool { state.withLock(\.isBroken) }
+
     /// Makes durable what was appended so far. After a failure nothing is accepted any more: what the file has is unknown.
     func sync() throws(SystemCallError) {
         let wanted = state.withLock { $0.appended }

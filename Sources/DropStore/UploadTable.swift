@@ -40,7 +40,7 @@ struct UploadTable {
     private(set) var uploads: [UploadID: UploadRecord] = [:]
     /// Of placed uploads without lines.
     private(set) var totals: [DropOwner: UInt64] = [:]
-    private var uses: [DropOwner: (bytes: UInt64, open: Int)] = [:]
+    private var uses: [DropOwner: Use] = [:]
     /// How many uploads have or get a name.
     private var names: [BytePath: Int] = [:]
     /// The highest number of a directory that has a file of this stem, by owner, day, folder and stem.
@@ -71,8 +71,8 @@ struct UploadTable {
         }
     }
 
-    /// The number of the day's directory at which the search for a free name begins: files of one stem must not come beside those
-    /// of an earlier shot that had the same.
+    /// The number of the day's directory at which the search for a free name begins: of shots that have one stem, the last one gets
+    /// what comes now. Which one it belongs to, only a set says.
     func number(for new: NewUpload, day: String) -> Int { numbers[Shot.key(new, day: day)] ?? 0 }
 
     /// How long an upload without a name in the inbox is remembered after its end, and one with a name, in seconds.
@@ -149,14 +149,12 @@ struct UploadTable {
 
     private mutating func put(_ record: UploadRecord?, _ id: UploadID) {
         if let old = uploads[id] {
-            uses[old.new.owner, default: (0, 0)].bytes -= old.size
-            if old.phase == .receiving { uses[old.new.owner, default: (0, 0)].open -= 1 }
+            uses[old.new.owner, default: Use()].remove(old)
             if let path = old.path { names[path] = (names[path] ?? 1) > 1 ? (names[path] ?? 1) - 1 : nil }
         }
         uploads[id] = record
         if let record {
-            uses[record.new.owner, default: (0, 0)].bytes += record.size
-            if record.phase == .receiving { uses[record.new.owner, default: (0, 0)].open += 1 }
+            uses[record.new.owner, default: Use()].add(record)
             if let path = record.path { names[path, default: 0] += 1 }
             count(record)
         }
@@ -173,10 +171,31 @@ struct UploadTable {
     /// name is about one upload.
     func isNamed(_ path: BytePath) -> Bool { names[path] != nil }
 
-    /// How much an owner has sent or begun, and how many uploads receive bytes.
-    func use(of owner: DropOwner) -> (bytes: UInt64, open: Int) {
-        let use = uses[owner] ?? (0, 0)
-        return ((totals[owner] ?? 0) + use.bytes, use.open)
+    /// What an owner has sent or begun.
+    struct Use: Equatable {
+        var bytes: UInt64 = 0
+        /// How many receive bytes.
+        var open = 0
+        /// How many are whole, without a name.
+        var waiting = 0
+
+        mutating func add(_ record: UploadRecord) {
+            bytes += record.size
+            if record.phase == .receiving { open += 1 }
+            if case .whole = record.phase { waiting += 1 }
+        }
+
+        mutating func remove(_ record: UploadRecord) {
+            bytes -= record.size
+            if record.phase == .receiving { open -= 1 }
+            if case .whole = record.phase { waiting -= 1 }
+        }
+    }
+
+    func use(of owner: DropOwner) -> Use {
+        var use = uses[owner] ?? Use()
+        use.bytes += totals[owner] ?? 0
+        return use
     }
 
     /// The whole uploads that `id` is to be placed with, itself included: nil while others of its set are still to come.
@@ -198,21 +217,21 @@ struct UploadTable {
     /// Whole uploads that wait for others of their sets, of which none has changed since `time`; each with those that are
     /// placed together.
     func waiting(since time: Int64) -> [[UploadID]] {
-        let whole = uploads.filter { if case .whole = $0.value.phase { true } else { false } }
-        let groups = Dictionary(grouping: whole.keys) { id in
-            let new = uploads[id]?.new
-            return SetOfOwner(owner: new?.owner, set: new?.set, id: new?.set == nil ? id : nil)
+        var groups: [SetOfOwner: (whole: [UploadID], changed: Int64)] = [:]
+        for (id, record) in uploads where record.isOpen {
+            let new = record.new
+            let key = SetOfOwner(owner: new.owner, set: new.set, id: new.set == nil ? id : nil)
+            var group = groups[key] ?? ([], .min)
+            group.changed = max(group.changed, record.changed)
+            if case .whole = record.phase { group.whole.append(id) }
+            groups[key] = group
         }
-        return groups.filter { key, ids in
-            key.set == nil
-                || !uploads.values.contains { record in
-                    record.new.owner == key.owner && record.new.set == key.set && record.isOpen && record.changed > time
-                }
-        }.values.map { $0.sorted { $0.description < $1.description } }
+        return groups.filter { key, group in !group.whole.isEmpty && (key.set == nil || group.changed <= time) }
+            .values.map { $0.whole.sorted { $0.description < $1.description } }
     }
 
     private struct SetOfOwner: Hashable {
-        let owner: DropOwner?
+        let owner: DropOwner
         let set: DropSet?
         let id: UploadID?
     }

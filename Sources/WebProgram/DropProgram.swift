@@ -49,14 +49,14 @@ package enum DropProgram {
                 }
             }
             do {
-                let isGone = Locked(false)
-                let drop = try open(options) {
-                    let isFirst = isGone.withLock { isGone in
-                        defer { isGone = true }
-                        return !isGone
+                let isEnding = Locked(false)
+                let drop = try open(options) { reason in
+                    let isFirst = isEnding.withLock { isEnding in
+                        defer { isEnding = true }
+                        return !isEnding
                     }
                     guard isFirst else { return }
-                    program.log("the inbox is not at its path any more, or something is mounted over it; starting anew")
+                    program.log("\(reason); starting anew")
                     endSoon()
                 }
                 let server = WebServer(limits, streaming: { _ in true }) { await drop.answer(to: $0, &$1) }
@@ -77,10 +77,12 @@ package enum DropProgram {
     }
 
     private static func open(
-        _ given: [String: String], inboxGone: @escaping @Sendable () -> Void
+        _ given: [String: String], restart: @escaping @Sendable (String) -> Void
     ) throws -> DropServer {
-        let places = try Places(
-            PlaceOptions(config: given["--config"].map { RawArgument(path: BytePath($0)) }), remarks: false)
+        @Sendable func configured() throws -> Places {
+            try Places(PlaceOptions(config: given["--config"].map { RawArgument(path: BytePath($0)) }), remarks: false)
+        }
+        let places = try configured()
         guard let inbox = places.settings?.dropInbox else {
             throw CommandFailure(
                 .configuration, "the configuration names no inbox for it", action: "Add: [web] inbox = \"NAME\"")
@@ -97,7 +99,11 @@ package enum DropProgram {
         confine(to: inbox.path, links)
         return try open(
             inbox.name, inbox.path, places, pages: user, links: links.appending(GuestLinks.file),
-            inboxGone: inboxGone, log: program.log
+            isOutdated: {
+                // A mistake is nobody's wish.
+                guard let places = try? configured() else { return false }
+                return places.settings?.dropInbox?.path != inbox.path
+            }, restart: restart, log: program.log
         ).server
     }
 
@@ -107,13 +113,15 @@ package enum DropProgram {
         let care: Task<Void, Never>
     }
 
-    /// What receives photos into an inbox, from `pages`, the user whose word on people counts.
+    /// What receives photos into an inbox, from `pages`, the user whose word on people counts. `isOutdated` is asked when the daemon
+    /// refuses to speak of it.
     static func open(
         _ inbox: String, _ path: BytePath, _ places: Places, pages: UInt32, links: BytePath?,
-        inboxGone: @escaping @Sendable () -> Void, log: @escaping @Sendable (String) -> Void
+        isOutdated: @escaping @Sendable () -> Bool = { false }, restart: @escaping @Sendable (String) -> Void,
+        log: @escaping @Sendable (String) -> Void
     ) throws -> Opened {
         var options = DropServer.Options()
-        (options.pages, options.links, options.log, options.inboxGone) = (pages, links, log, inboxGone)
+        (options.pages, options.links, options.log, options.restart) = (pages, links, log, restart)
         var storing = DropStore.Options()
         storing.log = log
         let daemon = DaemonClient(runtime: places.runtime, purpose: "receipts")
@@ -134,6 +142,7 @@ package enum DropProgram {
                     return message != nil && message != trouble
                 }) {
                     log("receipts wait for the daemon: \(message ?? "")")
+                    if isOutdated() { restart("the configuration names another inbox now") }
                 }
                 return answer
             }, options)
@@ -153,7 +162,7 @@ package enum DropProgram {
     }
 }
 
-/// What receives photos for `photoinbox web`, opened when the first is sent: the daemon may start after it.
+/// What receives photos for `photoinbox web`, opened when it is first asked: the daemon may start after it.
 actor OwnDrop {
     private let queue = MonitorQueue(label: "photo-inbox.web.drop")
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
@@ -183,7 +192,7 @@ actor OwnDrop {
             let new = try DropProgram.open(
                 name, path, places, pages: geteuid(),
                 links: WebProgram.people(of: places).parent.appending(GuestLinks.file),
-                inboxGone: { [weak self] in Task { await self?.close(number, path) } }, log: log)
+                restart: { [weak self] reason in Task { await self?.close(number, reason) } }, log: log)
             opened = new
             return new.server
         } catch let error as SystemCallError {
@@ -193,10 +202,10 @@ actor OwnDrop {
         } catch { throw CommandFailure(.unavailable, "photos cannot be received in \(path): \(error)") }
     }
 
-    /// The inbox is not at its path any more: the next request opens the one that is there then.
-    private func close(_ number: Int, _ path: BytePath) {
+    /// Nothing is received any more: the next request opens what is there then.
+    private func close(_ number: Int, _ reason: String) {
         guard let opened, number == openings else { return }
-        log("\(path) is another directory now, or something is mounted over it: starting anew there")
+        log("\(reason); starting anew")
         opened.care.cancel()
         opened.server.close()
         self.opened = nil

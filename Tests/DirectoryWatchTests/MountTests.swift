@@ -34,7 +34,7 @@ struct MountTests {
 
     @Test("A root that is unmounted lazily while a program uses it is gone at once")
     func unmountedLazily() async throws {
-        let box = try await MountBox("\(Self.mounted); (cd inbox; exec sleep 1000) &")
+        let box = try await MountBox("\(Self.mounted); (cd inbox; exec sleep 1000 >&- 2>&-) &")
         try await box.run("umount -l inbox", reports: Self.back)
         #expect(try await box.awaitQuiet().notices == [Self.back, Self.gone])
     }

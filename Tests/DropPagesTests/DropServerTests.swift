@@ -83,7 +83,7 @@ struct DropServerTests {
             options.pages = pages
             options.links = BytePath(scratch.appending("web.links"))
             options.now = { clock.withLock { $0 } }
-            options.inboxGone = { gone.withLock { $0 += 1 } }
+            options.restart = { _ in gone.withLock { $0 += 1 } }
             let server = DropServer(store, inbox: "web", ask: { daemon.answer($0) }, options)
             return { await server.answer(to: $0, &$1) }
         }
@@ -221,6 +221,21 @@ struct DropServerTests {
         }
         #expect(try await ask("/up", [ana], half.replacing("9", with: "8")) == "{\"files\":[{\"state\":\"unknown\"}]}")
         #expect(try await ask(door, [], half) == "{\"files\":[{\"state\":\"unknown\"}]}")
+        // A part of other bytes, and all of them, whose answer was lost.
+        #expect(
+            try await ask("/up", [ana], half.replacing("9}", with: "9,\"sha256\":\"\(hash("else"))\"}")).contains(
+                "unknown"))
+        let shot = "name=s.heic&length=2&modified=7000&set=0a&of=2"
+        let digest = "Repr-Digest: sha-256=:\(Data(hash("ab").bytes).base64EncodedString()):"
+        let member = try #require(
+            try await world.ask("POST /up/?\(shot)", [ana, digest], body: "ab").fields["location"])
+        let whole = "{\"name\":\"s.heic\",\"size\":2,\"sha256\":\"\(hash("ab"))\"}"
+        let answer = "{\"files\":[{\"state\":\"unfinished\",\"upload\":\"\(member)\",\"offset\":2}]}"
+        #expect(try await ask("/up", [ana], whole) == answer)
+        #expect(try await world.ask("POST /up/\(member)", [ana]).fields["upload-offset"] == "2")
+        _ = try await world.ask("POST /up/?\(shot.replacing(".heic", with: ".mov"))", [ana], body: "cd")
+        #expect(try await ask("/up", [ana], whole) == answer, "it has its name")
+        #expect(try await ask(door, [], whole) == "{\"files\":[{\"state\":\"unknown\"}]}")
         #expect(try await world.ask("PUT \(door)/own.jpg", body: "own").status == 201)
         let own = "{\"name\":\"x.jpg\",\"size\":3,\"sha256\":\"\(hash("own"))\"}"
         #expect(try await ask(door, [], own) == "{\"files\":[{\"state\":\"filed\"}]}")
@@ -398,6 +413,34 @@ struct ReceiptTests {
         for event in [await ana.next(), await again.next()] {
             #expect(event?.contains("\"step\":\"returned\"") == true && event?.contains("\"safe\":false") == true)
         }
+    }
+
+    @Test("With others looking, an owner of hundreds hears of each that was taken back")
+    func turns() async throws {
+        let world = try World()
+        var paths: [BytePath] = []
+        for number in 0..<120 {
+            let (_, path) = try world.place("\(number).jpg", "\(number)")
+            world.daemon.settle(path, .filed, durable: hash("\(number)"), place: "2026/\(number).jpg")
+            paths.append(path)
+        }
+        let (_, other) = try world.place("a.jpg", "aaa", .guest("oma"))
+        world.daemon.settle(other, .filed, durable: hash("aaa"), place: "2026/a.jpg")
+        var ana = Watcher(await world.hub.events(for: .person("ana"), after: nil))
+        let oma = await world.hub.events(for: .guest("oma"), after: nil)
+        await world.untilPaused()
+        for _ in paths { _ = await ana.next() }
+        let undone = paths.map { ($0, FileReports.Report($0, .undone)) }
+        world.daemon.state.withLock { $0.reports.merge(undone) { $1 } }
+        for _ in 0..<6 { await world.next() }
+        var returned: Set<String> = []
+        for _ in paths {
+            let event = try #require(await ana.next())
+            #expect(event.contains("\"step\":\"returned\""))
+            returned.insert(event)
+        }
+        #expect(returned.count == paths.count)
+        withExtendedLifetime(oma) {}
     }
 
     @Test("A page that comes again while the daemon is away does not go on showing what was safe")

@@ -196,7 +196,7 @@ struct DropPlaceTests {
         #expect(throws: DropName.Refusal.malformed) {
             try DropName([UInt8](repeating: UInt8(ascii: "a"), count: 1_025), of: DropWorld.ana)
         }
-        for number in 0..<1_100 { try store.cancel(try store.create("\(number).jpg", 1)) }
+        for number in 0..<1_100 { try store.end(try store.create("\(number).jpg", 1)) }
         store.tidy()
         #expect(store.uploads(of: DropWorld.ana).count == UploadTable.mostEnded)
     }

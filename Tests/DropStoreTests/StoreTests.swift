@@ -121,7 +121,7 @@ struct StoreTests {
         // Asked again, after an answer was lost.
         #expect(try store.complete(id) == record && store.status(of: id) == record)
         #expect(throws: DropError.placed) { try store.append(to: id, at: 10) }
-        #expect(throws: DropError.placed) { try store.cancel(id) }
+        #expect(throws: DropError.placed) { try store.end(id) }
     }
 
     @Test("More than was announced is refused, and an empty file gets no name")
@@ -310,12 +310,65 @@ struct StoreTests {
         #expect(try store.name(of: late) == "bob/2026-11-26/IMG_1.MOV")
     }
 
+    @Test("Members of a set that end at the same moment are all placed")
+    func setsAtOnce() async throws {
+        let world = try DropWorld()
+        let store = try world.open()
+        var limits = DropLimits()
+        limits.open = 400
+        try await withThrowingTaskGroup { group in
+            for number in 0..<200 {
+                let set = DropSet(token: [UInt8(number)], count: 2)
+                for name in ["\(number).heic", "\(number).mov"] {
+                    let id = try store.create(name, 1, set: set, limits)
+                    _ = try store.send("x", to: id)
+                    group.addTask { _ = try store.complete(id) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try world.files().count == 400)
+    }
+
+    @Test("While an upload is read as a whole, nobody waits for it")
+    func busy() throws {
+        let world = try DropWorld()
+        let store = try world.open()
+        let id = try store.create("a.jpg", 2)
+        _ = try store.send("a", to: id)
+        let upload = try #require(store.books.withLock { $0.live[id] })
+        upload.isSealing.withLock { $0 = true }
+        #expect(throws: DropError.busy) { try store.status(of: id) }
+        #expect(throws: DropError.busy) { try store.append(to: id, at: 1) }
+        #expect(throws: DropError.busy) { try store.setLength(2, of: id) }
+        upload.isSealing.withLock { $0 = false }
+        _ = try store.send("b", to: id, at: 1)
+        _ = try store.complete(id)
+        #expect(try world.files().values.first == "ab")
+    }
+
+    @Test("Who lets too many whole files wait for others begins no more")
+    func tooManyWait() throws {
+        let world = try DropWorld()
+        let store = try world.open()
+        for number in 0..<1_000 {
+            let id = try store.create("\(number).heic", 1, set: DropSet(token: [1, UInt8(number % 250)], count: 5))
+            _ = try store.send("x", to: id)
+            _ = try store.complete(id)
+        }
+        #expect(throws: DropError.tooManyOpen) { try store.create("a.jpg", 1) }
+        world.pass(seconds: 601)
+        #expect(store.tidy() == [])
+        _ = try store.create("a.jpg", 1)
+        #expect(try world.files().count == 1_000)
+    }
+
     @Test("A set whose member was cancelled does not wait for it")
     func cancelledMember() throws {
         let store = try world.get().open()
         let set = DropSet(token: [1], count: 2)
         let first = try store.create("a.heic", 1, set: set)
-        try store.cancel(first)
+        try store.end(first)
         let second = try store.create("a.mov", 1, set: set)
         _ = try store.send("b", to: second)
         _ = try store.complete(second)
@@ -340,7 +393,7 @@ struct StoreTests {
         let writer = try store.append(to: second, at: 0, limits)
         try writer.write([UInt8](repeating: 1, count: 50))
         #expect(throws: DropError.tooLong(limit: 50)) { try writer.write([1]) }
-        try store.cancel(first)
+        try store.end(first)
         #expect(try writer.finish() == 50)
         #expect(throws: DropError.overTotal) { try store.setLength(151, of: second, DropLimits(total: 150)) }
         _ = try store.complete(second)
@@ -370,14 +423,15 @@ struct StoreTests {
     func emptied() throws {
         let world = try world.get()
         let store = try world.open()
-        for name in ["x/a.jpg", "b.jpg"] {
+        for (day, name) in [("2026-11-26", "x/a.jpg"), ("2026-11-26", "b.jpg"), ("2026-11-26-2", "b.jpg")] {
             let id = try store.create(name, 1)
             _ = try store.send("a", to: id)
             _ = try store.complete(id)
-            #expect(unlink(world.scratch.appending("ana/2026-11-26/\(name)")) == 0)
+            #expect(unlink(world.scratch.appending("ana/\(day)/\(name)")) == 0)
         }
         store.tidy()
         #expect(access(world.scratch.appending("ana/2026-11-26/x"), F_OK) == 0)
+        #expect(access(world.scratch.appending("ana/2026-11-26-2"), F_OK) != 0)
         world.clock.withLock { $0.day = "2026-11-27" }
         store.tidy()
         #expect(access(world.scratch.appending("ana/2026-11-26"), F_OK) != 0)

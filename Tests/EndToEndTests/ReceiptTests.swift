@@ -168,7 +168,7 @@ extension EndToEnd {
                 try door.place(photo, as: "a.jpg"), try door.place(try Photos.unique(2), as: "b.jpg")
             )
             let filed = try await door.receipt(of: first, "\"safe\":true")
-            try await door.receipt(of: second, "\"safe\":true")
+            let kept = try await door.receipt(of: second, "\"safe\":true")
             let place = try #require(filed.firstMatch(of: #/"where":"([^"]+)"/#)).1
             // An open page hears it, too.
             #expect(unlink(house.library + "/" + place) == 0)
@@ -179,6 +179,16 @@ extension EndToEnd {
             let again = try door.place(photo, as: "c.jpg")
             try await door.receipt(of: again, "\"step\":\"filed\"", "\"safe\":true")
             #expect(house.places(of: photo).count == 1)
+            // What a program has written to has the same size, and nobody knows its bytes.
+            let written = house.library + "/" + (try #require(kept.firstMatch(of: #/"where":"([^"]+)"/#)).1)
+            let size = try Data(contentsOf: URL(filePath: written)).count
+            try await poll {
+                try FileHandle(forWritingTo: URL(filePath: written)).write(contentsOf: Data(count: size))
+                return door.isSafe(second)
+            } until: {
+                !$0
+            }
+            #expect(try await known(second, door, house) == [false])
             try await daemon.stop()
 
             #expect(mkdir(house.path("library2"), 0o755) == 0)

@@ -66,5 +66,38 @@ extension EndToEnd {
             try await daemon.line(holding: "filed phones/")
             try await daemon.stop()
         }
+
+        @Test(
+            "A disk that once failed to keep the ledger shuts nobody out, though a page is open",
+            .enabled(if: ControlKills.canTrace, "skipped: needs strace"))
+        func failedSync() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard + "\n[web]\ninbox = \"card\"\n")
+            let added = try await house.ask("web", "link", "add", "oma", "--until", "2099-12-31")
+            let link = String(try #require(added.text.firstMatch(of: #/\/(d\/[0-9a-f]{64}\/)/#), "\(added.lines)").1)
+            // The first sync of it by each thread fails.
+            let pages = Pages(
+                program: try house.launch(
+                    path: "/usr/bin/strace",
+                    [
+                        "-f", "-qq", "-o", "/dev/null", "-P", house.inbox + "/.photo-inbox-drop/ledger", "-e",
+                        "inject=fsync:error=ENOSPC:when=1", BuiltPrograms.path("photoinbox"), "web", "--port", "0",
+                        "--config", house.path("photoinbox.toml"),
+                    ]))
+            let guest = try await pages.client()
+            let looking = try RunningProgram(["/usr/bin/curl", "-sN", guest.base + link + "up/live"])
+            try await looking.line("a comment") { $0.hasPrefix(":") }
+            let photo = house.path("photo")
+            try write(try Photos.unique(1), to: photo)
+            #expect(try await guest.ask("PUT", link + "up/a.jpg", "@\(photo)").status == 507)
+            try await poll {
+                try await guest.ask("PUT", link + "up/a.jpg", "@\(photo)").status
+            } until: {
+                $0 == 201
+            }
+            #expect(pages.program.lines.contains { $0.contains("starting anew") })
+            looking.killIfRunning()
+            try await daemon.stop()
+        }
     }
 }

@@ -42,7 +42,11 @@ struct DropTests {
                 }
             }
             let pageServer = try pages.server(options)
-            let server = WebServer(WebLimits(), streaming: PageServer.isStreamed) {
+            var limits = WebLimits()
+            for limit in [\WebLimits.head, \.keepAlive, \.body, \.stall, \.piece] {
+                limits[keyPath: limit] = .seconds(waitLimit)
+            }
+            let server = WebServer(limits, streaming: PageServer.isStreamed) {
                 await pageServer.answer(to: $0, &$1)
             }
             let listener = try WebListener(

@@ -146,6 +146,8 @@ actor LibrarySight {
     private let libraryGuard: LibraryGuard
     private let catalogue: Catalogue
     private nonisolated let path = Locked<BytePath?>(nil)
+    /// How many seconds after its filing was recorded the library's file may be changed by it.
+    private static let slack: Int64 = 2
 
     init(_ libraryGuard: LibraryGuard, _ catalogue: Catalogue) {
         (self.libraryGuard, self.catalogue) = (libraryGuard, catalogue)
@@ -165,8 +167,14 @@ actor LibrarySight {
         for stored in photos where stored.photo.library == library {
             do throws(SystemCallError) {
                 let status = try FileStatus(of: stored.photo.libraryPath, beneath: root)
-                // Another file, or one that was edited: nothing is known of these bytes.
-                if status.kind == .regular, status.identity.size == stored.photo.size { findings[stored.id] = .present }
+                // Another file, or one that was written to: nothing is known of these bytes. A time of the camera may be
+                // wrong, and so may a file server's clock, but hardly both.
+                let identity = status.identity
+                if status.kind == .regular, identity.size == stored.photo.size,
+                    min(identity.modified.seconds, identity.changed.seconds) <= stored.filedAt.seconds + Self.slack
+                {
+                    findings[stored.id] = .present
+                }
             } catch {
                 let isGone = error.code == .noSuchFileOrDirectory || error.code == .notDirectory
                 if isGone { findings[stored.id] = .missing }

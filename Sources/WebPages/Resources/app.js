@@ -92,8 +92,11 @@ function changed(new_state) {
   }
 }
 
-/** The page on which photos are sent: its parts are loaded when they are needed first, and are gone if the program was replaced. */
-async function openDrop() {
+/**
+ * The page on which photos are sent, to which `files` may be added: its parts are loaded when they are needed first, and are gone if the
+ * program was replaced.
+ */
+async function openDrop(files = null) {
   try {
     const { Drop } = await import("./drop.js");
     drop ??= new Drop({ about: "api/drop", picture });
@@ -102,14 +105,15 @@ async function openDrop() {
     render();
     return announce(outdated);
   }
+  if (files) drop.add(files);
   await drop.open();
 }
 
 function ended() {
   if (!person) return;
-  if (drop?.isBusy) {
-    // What is being sent would be lost with the page.
-    failure = { message: "Your session has ended", action: "Reload this page when everything is sent." };
+  if (drop?.isBusy || drop?.hasUnsent) {
+    // What is not sent would be forgotten with the page.
+    failure = { message: "Your session has ended", action: "Drop has files that are not sent, which a reload forgets. Sign in in another tab, then go on in Drop." };
     return render();
   }
   location.reload();
@@ -149,10 +153,9 @@ async function start() {
   setInterval(countAges, 1000);
   document.addEventListener("redraw", render);
   if (senders.includes(person.role)) {
-    receiveDrops(async (files) => {
+    receiveDrops((files) => {
       location.hash = "drop";
-      await openDrop();
-      drop?.add(files);
+      openDrop(files);
     });
   }
   render();

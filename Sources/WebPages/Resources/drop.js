@@ -4,8 +4,8 @@ import { ask } from "./confirm.js";
 import { announce, h } from "./dom.js";
 import { changed, phone } from "./exif.js";
 import { Pace } from "./pace.js";
-import { qr } from "./qr.js";
-import { groups, isRecorded, Queue } from "./queue.js";
+import { LONGEST, qr } from "./qr.js";
+import { groups, isRecorded, isUnsent, LARGE, Queue } from "./queue.js";
 import { Reader } from "./read.js";
 import { address, get, post, upload, watch } from "./server.js";
 import { age, bytes, count, dayOf, suffix } from "./text.js";
@@ -25,6 +25,8 @@ export class Drop {
   #last = null;
   #samples = [];
   #drawing = null;
+  // How many times something was added that is not listed yet.
+  #adding = 0;
   #wasBusy = false;
   #state = "nothing";
   #said = "";
@@ -39,18 +41,15 @@ export class Drop {
    */
   constructor(options) {
     this.#options = options;
-    // A large file is read for minutes, while chunks of others are sent.
-    const [files, chunks] = [new Reader(), new Reader()];
+    // A large file is read for minutes, while others are read and sent.
+    const [large, first, again] = [new Reader(), new Reader(), new Reader()];
     this.#own = options.isGuest ? new OwnUploads() : null;
     this.#queue = new Queue({
       lanes: LANES, pace: new Pace(), pause,
-      read: (blob, withExif) => (blob instanceof File ? files : chunks).read(blob, withExif),
-      request: async (path, ...rest) => {
-        const answer = await upload(`up/${path}`, ...rest);
-        if (answer.upload) this.#receive(this.#own?.add(answer.upload));
-        return answer;
-      },
-      known: async (items) => (await post("up/known", { files: items.map(entry) })).files,
+      read: (blob, withExif, signal) => (blob.size > LARGE ? large : withExif ? first : again).read(blob, withExif, signal),
+      request: (path, ...rest) => upload(`up/${path}`, ...rest),
+      known: async (items, signal) => (await post("up/known", { files: items.map(entry) }, signal))?.files,
+      began: (upload) => this.#receive(this.#own?.add(upload)),
       largest: () => this.#about?.largest ?? Infinity,
       token: () => hexadecimal(crypto.getRandomValues(new Uint8Array(16))),
       changed: () => this.#changed(),
@@ -60,7 +59,12 @@ export class Drop {
   }
 
   get isBusy() {
-    return this.#queue.isBusy;
+    return this.#queue.isBusy || this.#adding > 0;
+  }
+
+  /** Whether a reload would forget files that were not sent. */
+  get hasUnsent() {
+    return this.#queue.hasUnsent;
   }
 
   /** Asks for what the page shows, once; again where there is no inbox yet. */
@@ -83,12 +87,21 @@ export class Drop {
 
   /** Sends files, of which there is a promise. */
   async add(promise) {
-    const files = await promise;
-    await this.open();
-    // The page says why.
-    if (!this.#about?.inbox) return announce("Nothing can be sent now.");
-    this.#queue.add(files);
-    this.#say(`${count(files.length, "file", "files")} added`);
+    // A folder may take minutes to list, and what was said before is not true of it.
+    this.#adding += 1;
+    this.#changed();
+    try {
+      const files = await promise;
+      await this.open();
+      // The page says why.
+      if (!this.#about?.inbox) return announce("Nothing can be sent now.");
+      if (files.length === 0) return announce("There is no file in what was added.");
+      this.#queue.add(files);
+      this.#say(`${count(files.length, "file", "files")} added`);
+    } finally {
+      this.#adding -= 1;
+      this.#changed();
+    }
   }
 
   // What the page shows anyway is for screen readers; another page shows it.
@@ -130,9 +143,11 @@ export class Drop {
         this.#stayAwake();
         if (!isBusy) this.#refresh();
       }
-      const { state, text } = headline(this.#queue.totals());
-      if (state !== this.#state && state !== "sending") this.#say(text);
-      this.#state = state;
+      const { halt, trouble } = this.#queue;
+      const { state, text } = this.#headline();
+      const news = trouble && !halt ? "trouble" : state;
+      if (news !== this.#state && news !== "sending") this.#say(sentences(text, news === "trouble" ? trouble : halt?.message));
+      this.#state = news;
       document.dispatchEvent(new Event("redraw"));
     }, 200);
   }
@@ -168,7 +183,9 @@ export class Drop {
     const { isGuest } = this.#options;
     const title = h("h1", null, isGuest ? "Send photos" : "Drop");
     if (isGuest && [404, 410].includes(this.#failure?.status)) {
-      return [title, h("p", { class: "empty" }, "This link has ended. Whoever gave it to you can make a new one."), this.#lists()];
+      const text = "Nothing can be sent by this link now, or it has ended. Whoever gave it to you can help.";
+      const again = () => h("p", { "data-key": "retry" }, h("button", { type: "button", onclick: () => this.#resume() }, "Try again"));
+      return [title, h("p", { class: "empty" }, text), this.#progress() ?? again(), this.#lists()];
     }
     if (!this.#about) {
       const { message, action } = this.#failure ?? {};
@@ -182,7 +199,8 @@ export class Drop {
   #intro() {
     const { inbox, until, left } = this.#about;
     return h("p", { class: "faint" }, this.#options.isGuest ? `Files go to ${location.hostname}. ` : `Files go into the inbox ${inbox}. `,
-      until && ["The link works until ", dayOf(until), left !== undefined && `, and has room for ${bytes(left)}`, ". "],
+      // The end is the midnight after.
+      until && ["The link works until ", dayOf(new Date(Date.parse(until) - 1000).toISOString()), left !== undefined && `, and has room for ${bytes(left)}`, ". "],
       "Keep your files until this page says that they are safe to delete.");
   }
 
@@ -219,10 +237,11 @@ export class Drop {
       !daemon && notice("daemon", "warning", "photoinboxd is not running. What you send waits in the inbox, and is filed when it runs."),
       paused && notice("paused", "notice", "The inbox is paused. What you send waits there, and is filed when it is resumed."),
       trouble && !halt && notice("trouble", "warning", sentences(trouble, "It goes on by itself")),
-      halt && halt.status !== 0 && notice("halt", "warning", sentences(halt.message, halt.status === 401
-        ? "Sign in in another tab, then resume here" : "What is sent is kept; resume when it is mended")),
-      left !== undefined && all.bytes - all.sent > left && notice("left", "warning",
-        `These are ${bytes(all.bytes - all.sent)}, and the link has room for ${bytes(left)}.`),
+      halt && halt.status !== 0 && notice("halt", "warning", sentences(halt.message,
+        { 401: "Sign in in another tab, then resume here", 410: "What is sent is kept" }[halt.status]
+          ?? "What is sent is kept; resume when it is mended")),
+      left !== undefined && all.fresh > left && notice("left", "warning",
+        `There are still ${bytes(all.fresh)} to send, and the link has room for ${bytes(left)}.`),
       emptied > 0 && notice("emptied", "warning", `${count(emptied, "picture has", "pictures have")} lost where they were taken: `
         + "the browser's photo picker has removed it. Choose them by a file manager instead, or send them by an app."),
       converted > 0 && notice("converted", "warning", `${count(converted, "picture is a JPEG", "pictures are JPEGs")} that the phone made of HEIC. `
@@ -232,37 +251,42 @@ export class Drop {
     ];
   }
 
+  #headline() {
+    const { isGuest } = this.#options;
+    return headline(this.#queue.totals(), this.#queue.halt, { isGuest, isAdding: this.#adding > 0 });
+  }
+
   #progress() {
     const totals = this.#queue.totals();
     const { all } = totals;
-    if (all.files + totals.left.files + totals.ignored.files === 0) return null;
-    const { look, text } = headline(totals, this.#queue.halt);
-    const isBusy = this.isBusy;
+    if (all.files + totals.left.files + totals.ignored.files + this.#adding === 0) return null;
+    const { look, text } = this.#headline();
+    const { isBusy } = this.#queue;
     const rate = this.#rate();
     return h("section", { class: "progress", "data-key": "progress", "aria-labelledby": "progress" },
       h("div", { class: "top" },
-        h("div", { class: `verdict ${look} ${isBusy && !this.#queue.halt ? "busy" : ""}` },
+        h("div", { class: `verdict ${look} ${this.isBusy && !this.#queue.halt ? "busy" : ""}` },
           h("span", { class: "dot" }), h("h2", { id: "progress" }, text)),
         h("div", { class: "actions" }, this.#actions(isBusy))),
       isBusy && [
         h("progress", { value: all.sent, max: Math.max(all.bytes, 1), "aria-label": "Sent" }),
         h("p", { class: "faint" }, `${bytes(all.sent)} of ${bytes(all.bytes)}`,
           rate > 0 && !this.#queue.halt && `, ${bytes(rate)}/s, ${age((all.bytes - all.sent) / rate)} left`)],
-      h("ul", { class: "plain tally" }, tally(totals)),
+      h("ul", { class: "plain tally" }, tally(totals, this.#options.isGuest)),
       this.#queue.twice > 0 && h("p", { class: "faint" }, `${count(this.#queue.twice, "file was", "files were")} added twice, and listed once.`));
   }
 
   #actions(isBusy) {
     const queue = this.#queue;
-    const failed = queue.items.filter((item) => item.step === "failed" && item.size > 0);
+    const failed = queue.retriable;
     const recorded = queue.items.filter(isRecorded);
     return [
       !isBusy && recorded.length > 0 && h("button", { type: "button", "data-key": "sure", onclick: () => queue.sendKnown() },
         `Send ${count(recorded.length, "file", "files")} to make sure`),
-      failed.length > 0 && h("button", { type: "button", "data-key": "again", onclick: () => queue.retry(failed) },
+      failed.length > 0 && h("button", { type: "button", "data-key": "again", onclick: () => queue.retry() },
         `Try ${count(failed.length, "file", "files")} again`),
       isBusy && h("button", { type: "button", "data-key": "leave", onclick: () => this.#cancel() }, "Leave the rest…"),
-      isBusy && h("button", { type: "button", "data-key": "pause", onclick: () => (queue.halt ? this.#resume() : queue.pause()) },
+      (isBusy || queue.halt?.status > 0) && h("button", { type: "button", "data-key": "pause", onclick: () => (queue.halt ? this.#resume() : queue.pause()) },
         queue.halt ? "Resume" : "Pause"),
     ];
   }
@@ -300,7 +324,7 @@ export class Drop {
   }
 
   #row(item) {
-    const { look, text } = words(item);
+    const { look, text } = words(item, this.#options.isGuest);
     // While files are sent, connections are for them.
     const hasPicture = item.hash && !this.isBusy && ["filed", "duplicate", "known"].includes(item.step);
     return h("li", { "data-key": item.key },
@@ -312,7 +336,10 @@ export class Drop {
         item.step === "quarantined" && !this.#options.isGuest && h("div", null, h("a", { href: "#decisions" }, "Decide")),
         item.where && h("div", { class: "faint" }, `→ ${item.where}`),
         item.warning && h("div", { class: "warning" }, item.warning),
-        item.step === "sending" && h("progress", { value: item.offset + item.sent, max: item.size, "aria-label": `${item.path}, sent` })));
+        item.step === "sending" && h("progress", { value: item.offset + item.sent, max: item.size, "aria-label": `${item.path}, sent` })),
+      isUnsent(item) && h("div", { class: "actions" }, h("button", {
+        type: "button", "aria-label": `Dismiss ${item.path}`, onclick: () => this.#queue.dismiss(item),
+      }, "Dismiss")));
   }
 
   #code() {
@@ -322,6 +349,7 @@ export class Drop {
     const [link, title, text] = this.#options.isGuest
       ? [address(""), "Pass this link on", "Whoever scans this can send photos here, too."]
       : [`${address("")}#drop`, "Send from a phone", "Scan this with the phone, and sign in there."];
+    if (link.length > LONGEST) return null;
     const show = () => ask(title, [h("p", null, text), picture(link)], null);
     return h("p", { class: "code", "data-key": "code" }, h("button", { type: "button", onclick: show }, "QR code of this page…"));
   }
@@ -329,10 +357,11 @@ export class Drop {
 
 // MARK: Helpers
 
-function tally(totals) {
-  return Object.entries(signs).filter(([group]) => totals[group].files > 0).map(([group, [look, sign, text]]) =>
-    h("li", { class: look === "good" && totals[group].safe < totals[group].files ? "notice" : look, "data-key": group }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-      h("span", null, h("b", null, count(totals[group].files, "file", "files")), ` ${text}`, safety(totals[group]))));
+function tally(totals, isGuest) {
+  return Object.entries(signs).filter(([group]) => totals[group].files > 0).map(([group, [look, sign, text, forGuests]]) =>
+    h("li", { class: look === "good" && totals[group].safe < totals[group].files ? "notice" : look, "data-key": group },
+      h("span", { class: "sign", "aria-hidden": "true" }, sign),
+      h("span", null, h("b", null, count(totals[group].files, "file", "files")), ` ${(isGuest && forGuests) || text}`, safety(totals[group]))));
 }
 
 function entry(item) {
@@ -345,6 +374,7 @@ function hexadecimal(digest) {
 
 function pause(seconds, signal) {
   return new Promise((done, fail) => {
+    signal?.throwIfAborted();
     const wake = () => {
       clearTimeout(timer);
       removeEventListener("online", wake);

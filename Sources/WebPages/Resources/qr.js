@@ -190,6 +190,9 @@ function penalty(rows) {
   return sum + Math.floor(Math.abs(dark * 20 - size * size * 10) / (size * size)) * 10;
 }
 
+/** The most bytes of a text. */
+export const LONGEST = 213;
+
 export function qr(text) {
   const bytes = new TextEncoder().encode(text);
   const version = BLOCKS.findIndex((_, index) => bytes.length <= dataBytes(index + 1) - (index < 9 ? 2 : 3)) + 1;

@@ -4,9 +4,11 @@ import { Refusal, send } from "./send.js";
 import { shots } from "./shots.js";
 
 const MIB = 1 << 20;
-// A file is read before it is sent: what is filed already is not sent, and the server compares the whole. Larger ones come last, since
-// others can be sent while they are read.
-const LARGE = 256 * MIB;
+/**
+ * A file is read before it is sent: what is filed already is not sent, and the server compares the whole. Larger ones come last, since
+ * others can be sent while they are read.
+ */
+export const LARGE = 256 * MIB;
 // What is asked about together: so many bytes of a question, and of files. What waits to be sent, in shots.
 const QUESTION = 32 << 10;
 const ASKED_BYTES = 64 * MIB;
@@ -55,11 +57,14 @@ export class Queue {
   // What was read, by path, size, time and digest.
   #seen = new Map();
   #isPreparing = false;
+  // Ends what is being read or asked.
+  #preparing = new AbortController();
   #count = 0;
 
   /**
-   * `tools` has those of `send` but `find` and `digest`, and: `read(blob, withExif)`; `known(entries)`, which gives an answer for each entry;
-   * `lanes`, how many files are sent at a time; `largest()`, the bytes that a file may have; `token()`; and `changed()`.
+   * `tools` has those of `send` but `find` and `digest`, and: `read(blob, withExif, signal)`; `known(entries, signal)`, which gives an
+   * answer for each entry; `began(upload)`, called when the upload of a file is known; `lanes`, how many files are sent at a time;
+   * `largest()`, the bytes that a file may have; `token()`; and `changed()`.
    */
   constructor(tools) {
     this.#tools = tools;
@@ -81,7 +86,10 @@ export class Queue {
         step: "waiting", upload: null, offset: 0, sent: 0, exif: null, safe: false,
       };
       for (const key of [identity(item), path]) {
-        if (unread.has(key)) this.#forget(unread.get(key));
+        const old = unread.get(key);
+        // Whether it is the same file, nobody can know: another card may have the same names.
+        if (old?.isStale) this.#end(old, "left", "it could not be read, and another file of this name was added since");
+        else if (old) this.#forget(old);
         unread.delete(key);
       }
       this.items.push(item);
@@ -96,8 +104,8 @@ export class Queue {
   }
 
   #enqueue(items) {
-    const found = shots(items, (item) => item.path);
-    this.#shots.push(...found.filter((shot) => !isLarge(shot)), ...found.filter(isLarge));
+    const all = [...this.#shots, ...shots(items, (item) => item.path)];
+    this.#shots = [...all.filter((shot) => !isLarge(shot)), ...all.filter(isLarge)];
     this.#changed();
     this.#go();
   }
@@ -115,7 +123,7 @@ export class Queue {
 
   pause(reason = { message: "Paused", status: 0 }) {
     this.halt ??= reason;
-    for (const abort of this.#active.values()) abort.abort(new Paused());
+    for (const abort of [...this.#active.values(), this.#preparing]) abort.abort();
     this.#changed();
   }
 
@@ -136,8 +144,9 @@ export class Queue {
     const left = new Set(all.filter(({ step }) => groups.waiting.includes(step)));
     for (const [item, abort] of this.#active) {
       left.add(item);
-      abort.abort(new Paused());
+      abort.abort();
     }
+    this.#preparing.abort();
     [this.#shots, this.#ready, this.#aside] = [[], [], []];
     this.#forgive();
     for (const item of left) {
@@ -150,15 +159,30 @@ export class Queue {
   async #endUpload(item) {
     let { upload } = item;
     if (!upload && item.isUnanswered) {
-      const [answer] = await this.#tools.known([item]).catch(() => []);
+      const [answer] = await this.#known([item]).catch(() => []);
       if (answer?.state === "unfinished") upload = answer.upload;
     }
     if (upload) this.#tools.request(`${upload}?end=1`, null, {});
   }
 
-  /** Tries again what failed here. */
-  retry(items) {
-    this.#begin(items, { hash: null });
+  /** What failed here, and may be tried again. */
+  get retriable() {
+    return this.items.filter(({ step, size }) => step === "failed" && size > 0 && size <= this.#tools.largest());
+  }
+
+  retry() {
+    this.#begin(this.retriable, { hash: null });
+  }
+
+  /** Whether any file of this page was not sent, and does not wait to be. */
+  get hasUnsent() {
+    return this.items.some(isUnsent);
+  }
+
+  /** Takes one that is not sent off the list. */
+  dismiss(item) {
+    if (isUnsent(item)) this.#forget(item);
+    this.#changed();
   }
 
   /** Sends what the library has by its records alone, so that it is read there and compared. */
@@ -182,8 +206,8 @@ export class Queue {
     }
     // Of one that was begun before, and begun anew.
     if (item.upload !== receipt.upload) return;
-    // What is lost while it is sent is sent anew.
-    if (this.#active.has(item) && groupOf.get(receipt.step) === "failed") return;
+    // What is lost before all of it is sent is sent anew.
+    if ((this.#active.has(item) || item.step === "waiting") && groupOf.get(receipt.step) === "failed") return;
     settle(item, receipt);
     this.#changed();
   }
@@ -191,7 +215,8 @@ export class Queue {
   /** How many files and bytes are in each group, of those of this page, or with `isEarlier`, of those before. */
   totals(isEarlier = false) {
     const totals = Object.fromEntries(Object.keys(groups).map((group) => [group, { files: 0, bytes: 0, safe: 0 }]));
-    const all = { files: 0, bytes: 0, sent: 0, safe: 0 };
+    // `fresh`: bytes of files that the server has not heard of.
+    const all = { files: 0, bytes: 0, sent: 0, safe: 0, fresh: 0 };
     for (const item of this.items) {
       if ((item.file === null) !== isEarlier) continue;
       const group = groupOf.get(item.step);
@@ -201,7 +226,9 @@ export class Queue {
       if (groups.left.includes(item.step) || groups.ignored.includes(item.step)) continue;
       all.files += 1;
       all.bytes += item.size;
-      all.sent += ["waiting", "reading", "sending"].includes(item.step) ? item.offset + item.sent : item.size;
+      const isOpen = ["waiting", "reading", "sending"].includes(item.step);
+      all.sent += isOpen ? item.offset + item.sent : item.size;
+      if (isOpen && !item.upload && !item.isUnanswered) all.fresh += item.size;
       if (item.safe) all.safe += 1;
     }
     return { ...totals, all };
@@ -220,6 +247,8 @@ export class Queue {
     this.#prepare();
     while (!this.halt && this.#active.size < this.#tools.lanes && this.#ready.length > 0) {
       const item = this.#ready.shift();
+      // A receipt has said what became of it, or it is sent already.
+      if (item.step !== "waiting") continue;
       if (item.size - item.offset < this.#room) this.#send(item);
       else this.#aside.push(item);
     }
@@ -234,16 +263,15 @@ export class Queue {
     try {
       while (!this.halt && this.#shots.length > 0 && this.#ready.length < AHEAD) {
         const asked = this.#asking = [];
-        for (let [bytes, question] = [0, 0]; bytes < ASKED_BYTES && question < QUESTION && this.#shots.length > 0 && !this.halt;) {
+        const { signal } = this.#preparing = new AbortController();
+        for (let [bytes, question] = [0, 0]; bytes < ASKED_BYTES && question < QUESTION && this.#shots.length > 0 && !signal.aborted;) {
           if (asked.length > 0 && isLarge(this.#shots[0])) break;
-          const shot = this.#shots.shift();
-          asked.push(shot);
-          for (const item of shot) {
-            bytes += await this.#read(item);
-            question += 200 + item.path.length * 3;
-          }
+          asked.push(this.#shots.shift());
+          const shot = await this.#readShot(asked.at(-1), signal);
+          asked[asked.length - 1] = shot;
+          for (const { size, path } of shot) [bytes, question] = [bytes + size, question + 200 + path.length * 3];
         }
-        if (!(await this.#ask(asked))) this.#shots.unshift(...asked);
+        if (signal.aborted || !(await this.#ask(asked, signal))) this.#shots.unshift(...asked);
         this.#asking = [];
         this.#changed();
         this.#go();
@@ -251,37 +279,56 @@ export class Queue {
     } finally {
       this.#asking = [];
       this.#isPreparing = false;
+      this.#changed();
     }
     if (!this.halt && (this.#shots.length === 0 || this.#ready.length < AHEAD)) this.#go();
   }
 
-  async #read(item) {
-    if (item.hash || item.step !== "waiting") return 0;
+  // Gives what is to be sent of a shot; what is interrupted is read again later.
+  async #readShot(shot, signal) {
+    const found = [];
+    for (const item of shot) if (signal.aborted || await this.#read(item, signal)) found.push(item);
+    return found;
+  }
+
+  async #read(item, signal) {
+    if (item.step !== "waiting") return false;
+    if (item.hash) return true;
     item.step = "reading";
     this.#changed();
     try {
-      const found = await this.#tools.read(item.file, true);
-      if (item.step !== "reading") return 0;
+      const found = await this.#tools.read(item.file, true, signal);
+      if (item.step !== "reading") return false;
       Object.assign(item, { hash: found.digest, exif: found.exif, step: "waiting" });
       this.#compare(item);
     } catch {
-      if (item.step === "reading") this.#unreadable(item);
+      if (item.step !== "reading") return false;
+      if (signal.aborted) item.step = "waiting";
+      else this.#unreadable(item);
     }
-    return item.size;
+    return item.step === "waiting";
   }
 
   // Lists what is there already once.
   #compare(item) {
     const key = `${identity(item)} ${item.hash}`;
     const other = this.#seen.get(key);
-    if (other && other !== item && !isOver(other)) {
-      this.#forget(item);
-      item.step = "twice";
-      this.twice += 1;
-      return;
-    }
+    if (other && other !== item && !isOver(other)) return this.#isTwice(item);
     if (other && other !== item) this.#forget(other);
     this.#seen.set(key, item);
+  }
+
+  #isTwice(item) {
+    this.#forget(item);
+    item.step = "twice";
+    this.twice += 1;
+  }
+
+  async #known(items, signal) {
+    const answers = await this.#tools.known(items, signal);
+    // As a hotel's sign-in page does.
+    if (answers?.length !== items.length) throw new Error("Something else answers instead of the server");
+    return answers;
   }
 
   #unreadable(item) {
@@ -290,26 +337,29 @@ export class Queue {
   }
 
   // False if they are to be asked again.
-  async #ask(asked) {
-    const items = asked.flat().filter((item) => item.step === "waiting");
-    for (let tries = 1; items.length > 0; tries++) {
+  async #ask(asked, signal) {
+    for (let tries = 1; ; tries++) {
+      const items = asked.flat().filter(({ step }) => step === "waiting");
+      if (items.length === 0) break;
       try {
-        const answers = await this.#tools.known(items);
+        const answers = await this.#known(items, signal);
         items.forEach((item, index) => item.step === "waiting" && this.#apply(item, answers[index]));
         break;
       } catch (error) {
-        if (this.#isFinal(error)) return false;
+        if (signal.aborted || this.#isFinal(error)) return false;
         // The question is refused, or others ask all the time: what is sent will be compared when it is filed.
         if (error.status >= 400 && error.status < 500 && (tries > 3 || ![408, 429].includes(error.status))) break;
-        await this.#pause(Math.min(2 ** tries, 30), null, error.message);
-        if (this.halt) return false;
+        await this.#pause(Math.min(2 ** tries, 30), signal, error.message).catch(() => null);
+        if (signal.aborted) return false;
       }
     }
     this.trouble = null;
     for (const shot of asked) {
       const members = shot.filter((item) => item.step === "waiting");
       const fresh = members.filter((item) => item.upload === null);
-      const set = fresh.length > 1 ? { token: this.#tools.token(), count: fresh.length } : null;
+      // Those of which others have come stay of their set.
+      const old = fresh.find(({ set }) => set?.count > fresh.length)?.set;
+      const set = old ?? (fresh.length > 1 ? { token: this.#tools.token(), count: fresh.length } : null);
       for (const item of fresh) item.set = set;
       this.#ready.push(...members);
     }
@@ -326,8 +376,12 @@ export class Queue {
     if (answer?.state === "filed" && !item.isWanted) {
       Object.assign(item, { step: "known", safe: answer.safe === true, where: answer.where });
     } else if (answer?.state === "unfinished") {
-      this.#adopt(item, answer.upload);
+      const other = this.#byUpload.get(answer.upload);
+      // It had come, and is gone again.
+      if (other && other !== item && groupOf.get(other.step) === "failed") return;
+      if (other?.file && other !== item && !isOver(other)) return this.#isTwice(item);
       item.offset = answer.offset;
+      this.#adopt(item, answer.upload);
     }
   }
 
@@ -339,6 +393,7 @@ export class Queue {
     if (isEarlier) this.#forget(other);
     this.#byUpload.set(upload, item);
     if (isEarlier) settle(item, other);
+    this.#tools.began(upload);
   }
 
   async #pause(seconds, signal, message) {
@@ -362,14 +417,14 @@ export class Queue {
         },
         digest: async (chunk, isLast) => {
           // Of what has changed meanwhile, what was sent is a part or a mixture: it gets no name.
-          if (isLast && `${(await this.#tools.read(item.file, false)).digest}` !== `${item.hash}`) throw new Error("it has changed");
-          if (chunk.size === item.size) return item.hash;
-          return (await this.#tools.read(chunk, false)).digest;
+          const digest = async (blob) => (await this.#tools.read(blob, false, abort.signal)).digest;
+          if (isLast && `${await digest(item.file)}` !== `${item.hash}`) throw new Error("it has changed");
+          return chunk.size === item.size ? item.hash : digest(chunk);
         },
         find: async () => {
-          const [answer] = await this.#tools.known([item]).catch(() => []);
-          if (answer) this.#apply(item, answer);
-          return item.step === "known";
+          const [answer] = await this.#known([item], abort.signal);
+          if (item.step === "sending") this.#apply(item, answer);
+          return item.step !== "sending";
         },
         pause: (seconds, signal, message) => this.#pause(seconds, signal, message),
         changed: (_, sent) => {
@@ -380,7 +435,7 @@ export class Queue {
       if (item.step === "sending") this.#end(item, "durable");
     } catch (error) {
       item.sent = 0;
-      if (error instanceof Paused) {
+      if (abort.signal.aborted) {
         if (item.step === "sending") {
           item.step = "waiting";
           this.#ready.unshift(item);
@@ -411,11 +466,14 @@ export class Queue {
   }
 }
 
-class Paused extends Error {}
-
 // What is added again begins anew.
 function isOver({ step }) {
   return ["failed", "left", "ignored"].includes(groupOf.get(step));
+}
+
+/** Whether it is not sent, and waits for nothing. */
+export function isUnsent({ file, step }) {
+  return Boolean(file) && ["failed", "left"].includes(step);
 }
 
 /** Whether the library has it by its records, and has not read it again. */

@@ -9,9 +9,9 @@ const HEAD = MIB >> 2;
 
 /**
  * The SHA-256 of a blob, and with `withExif` what its first bytes say, as `exif` has it. Fails if a file has another length than when it
- * was chosen. Chromium would fail; Firefox gives what is there, and of a slice what the old length allows.
+ * was chosen. Chromium would fail; Firefox gives what is there, and of a slice what the old length allows. Ends early with `signal`.
  */
-export async function read(blob, withExif) {
+export async function read(blob, withExif, signal) {
   const own = globalThis.crypto?.subtle;
   let [digest, length] = [null, 0];
   if (own && blob.size <= WHOLE) {
@@ -23,7 +23,7 @@ export async function read(blob, withExif) {
     const pieces = blob.stream().getReader();
     for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
       length += piece.value.length;
-      if (length > blob.size) {
+      if (length > blob.size || signal?.aborted) {
         await pieces.cancel();
         break;
       }
@@ -31,6 +31,7 @@ export async function read(blob, withExif) {
     }
     digest = hash.digest();
   }
+  signal?.throwIfAborted();
   if (length !== blob.size) throw new Error("it has another length than when it was chosen");
   return { exif: withExif ? exif(new Uint8Array(await blob.slice(0, HEAD).arrayBuffer())) : null, digest };
 }
@@ -46,14 +47,26 @@ export class Reader {
   #waiting = new Map();
   #count = 0;
 
-  read(blob, withExif = false) {
-    if (this.#isAlone) return read(blob, withExif);
+  read(blob, withExif, signal) {
+    if (this.#isAlone) return read(blob, withExif, signal);
     this.#worker ??= this.#start();
     return new Promise((done, fail) => {
       const number = this.#count++;
-      this.#waiting.set(number, { blob, withExif, done, fail });
+      this.#waiting.set(number, { blob, withExif, signal, done, fail });
       this.#worker.postMessage({ number, blob, withExif });
+      signal.addEventListener("abort", () => this.#end(number, signal.reason), { once: true });
     });
+  }
+
+  // A worker that reads a file hears nothing: another one goes on with what else there is.
+  #end(number, reason) {
+    const task = this.#waiting.get(number);
+    if (!task || this.#isAlone) return;
+    task.fail(reason);
+    this.#waiting.delete(number);
+    this.#worker.terminate();
+    this.#worker = this.#waiting.size > 0 ? this.#start() : null;
+    for (const [number, { blob, withExif }] of this.#waiting) this.#worker.postMessage({ number, blob, withExif });
   }
 
   #start() {
@@ -61,15 +74,15 @@ export class Reader {
     policy ??= globalThis.trustedTypes?.createPolicy("photo-inbox", { createScriptURL: (address) => address });
     const worker = new Worker(policy?.createScriptURL(url) ?? url, { type: "module" });
     worker.onmessage = ({ data: { number, found, error } }) => {
-      const { done, fail } = this.#waiting.get(number);
+      const task = this.#waiting.get(number);
       this.#waiting.delete(number);
-      if (error) fail(new Error(error));
-      else done(found);
+      if (error) task?.fail(new Error(error));
+      else task?.done(found);
     };
     worker.onerror = () => {
       worker.terminate();
       this.#isAlone = true;
-      for (const { blob, withExif, done, fail } of this.#waiting.values()) read(blob, withExif).then(done, fail);
+      for (const { blob, withExif, signal, done, fail } of this.#waiting.values()) read(blob, withExif, signal).then(done, fail);
       this.#waiting.clear();
     };
     return worker;

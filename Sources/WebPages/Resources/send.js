@@ -33,7 +33,14 @@ export async function send(item, tools, signal) {
     signal.throwIfAborted();
     // It may be that all came, and the answer did not, or was not waited for.
     if (item.upload === null && item.isUnanswered) {
-      if (await tools.find(item)) return;
+      try {
+        if (await tools.find(item)) return;
+      } catch (error) {
+        if (isBreak(error.status ?? 0)) {
+          await tools.pause(Math.min(2 ** ++broken, 30), signal, error.message);
+          continue;
+        }
+      }
       item.isUnanswered = false;
       isCertain = item.upload === null;
       continue;

@@ -15,14 +15,14 @@ export class Failure extends Error {
   }
 }
 
-async function ask(method, path, body) {
+async function ask(method, path, body, signal) {
   const headers = {};
   if (method !== "GET") headers["X-Photo-Inbox"] = "1";
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
     response = await fetch(address(path), {
-      method, headers, cache: "no-store", credentials: "same-origin", redirect: "error",
+      method, headers, signal, cache: "no-store", credentials: "same-origin", redirect: "error",
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
@@ -34,7 +34,7 @@ async function ask(method, path, body) {
 }
 
 export const get = (path) => ask("GET", path);
-export const post = (path, body) => ask("POST", path, body);
+export const post = (path, body, signal) => ask("POST", path, body, signal);
 export const remove = (path) => ask("DELETE", path);
 
 /** Asks the daemon for something, for the person who is signed in; with `dryRun`, what would be done. */

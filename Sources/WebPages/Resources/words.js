@@ -1,18 +1,25 @@
-// What Drop says of files: of all, of each group and of each one. "Safe to delete" is said of what the server calls safe, and of nothing else.
+// What Drop says of files: of all, of each group and of each one. Guests decide nothing. "Safe to delete" is said of what the server calls safe, and of nothing else.
 import { bytes, count } from "./text.js";
 
-export function headline({ all, failed, quarantined, sending, waiting, placed, deferred, known, left }, halt = null) {
+export function headline(totals, halt = null, { isGuest = false, isAdding = false } = {}) {
+  const { all, failed, quarantined, sending, waiting, placed, deferred, known, left } = totals;
   const open = sending.files + waiting.files;
-  const bad = failed.files + quarantined.files;
+  const bad = failed.files + (isGuest ? 0 : quarantined.files);
   const rest = placed.files + deferred.files;
   const files = (number) => count(number, "file", "files");
   const keep = (number) => `keep ${number === 1 ? "it" : "them"} until then`;
   if (open > 0) {
     if (!halt) return { state: "sending", look: "notice", text: `Sending, ${files(open)} to go` };
-    return { state: "sending", look: "warning", text: `${halt.status === 0 ? "Paused" : "Stopped"}, ${files(open)} not sent` };
+    const [state, word] = halt.status === 0 ? ["sending", "Paused"] : ["stopped", "Stopped"];
+    return { state, look: "warning", text: `${word}, ${files(open)} not sent` };
   }
+  if (isAdding) return { state: "adding", look: "notice", text: "Looking through what was added" };
   if (all.files === 0) return { state: "nothing", look: "notice", text: "Nothing is sent" };
   if (bad > 0) return { state: "bad", look: "warning", text: `Done, but ${bad} of ${files(all.files)} ${bad === 1 ? "needs" : "need"} you` };
+  if (isGuest && quarantined.files > 0) {
+    const [verb, object] = quarantined.files === 1 ? ["is", "it"] : ["are", "them"];
+    return { state: "bad", look: "warning", text: `Done, but ${quarantined.files} of ${files(all.files)} ${verb} set aside: keep ${object}` };
+  }
   if (rest > 0) return { state: "sent", look: "notice", text: `All is sent, ${files(rest)} not filed yet: ${keep(rest)}` };
   const recorded = known.files - known.safe;
   if (recorded > 0) {
@@ -34,7 +41,7 @@ export function headline({ all, failed, quarantined, sending, waiting, placed, d
 export const signs = {
   filed: ["good", "✓", "filed"], known: ["good", "=", "filed before, not sent"], placed: ["notice", "↻", "sent, not filed yet"],
   sending: ["notice", "↑", "being sent"], waiting: ["faint", "…", "waiting"], deferred: ["notice", "↻", "deferred: tried again by itself"],
-  quarantined: ["bad", "✗", "quarantined: needs a decision"], failed: ["bad", "✗", "not sent"], left: ["faint", "–", "left out"],
+  quarantined: ["bad", "✗", "quarantined: needs a decision", "set aside: whoever gave you the link decides"], failed: ["bad", "✗", "not sent"], left: ["faint", "–", "left out"],
   ignored: ["faint", "–", "of systems, ignored"],
 };
 
@@ -43,7 +50,7 @@ export function safety({ files, safe }) {
   return safe === files ? ", safe to delete" : `, ${safe} of them safe to delete`;
 }
 
-export function words(item) {
+export function words(item, isGuest = false) {
   const because = item.reason ? `: ${item.reason}` : "";
   const safe = item.safe ? ", safe to delete where it came from" : ", not read again yet";
   switch (item.step) {
@@ -56,7 +63,8 @@ export function words(item) {
     case "duplicate": return { look: item.safe ? "good" : "notice", text: `duplicate, in the library already${safe}` };
     case "known": return { look: item.safe ? "good" : "notice", text: item.safe ? `filed before, not sent${safe}` : "not sent: the library has it by its records" };
     case "deferred": return { look: "notice", text: `deferred${because}` };
-    case "quarantined": return { look: "bad", text: `quarantined${because}` };
+    case "quarantined":
+      return { look: "bad", text: isGuest ? `set aside${because}; whoever gave you the link decides, keep it` : `quarantined${because}` };
     case "returned": return { look: "bad", text: `taken out of the library again${because}` };
     case "lost": return { look: "bad", text: `gone from the inbox without being filed${because}` };
     case "ignored": return { look: "faint", text: `ignored${because}` };

@@ -130,7 +130,7 @@ struct Session {
         // What ends without a name.
         let cancelled = try create("IMG_6.JPG")
         try send(cancelled, "IMG_6.JPG", 0..<10_000, isChecked: false)
-        try store.cancel(cancelled)
+        try store.end(cancelled)
         say("ended \(cancelled)")
         let damaged = try create("IMG_7.JPG", wanted: digest([]))
         try send(damaged, "IMG_7.JPG", 0..<content("IMG_7.JPG").count, isChecked: false)

@@ -9,6 +9,7 @@ with status 1 at the first failure.
 
 import base64
 import re
+import shutil
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,6 +23,8 @@ BROWSER = "/usr/bin/chromium-headless-shell"
 WIDTHS = {"narrow": (320, 700), "phone": (390, 844), "wide": (1280, 900), "huge": (2560, 1300)}
 PHOTOS = sorted(path for path in (DIRECTORY / "photos").iterdir() if path.name != "scan.jpg")
 SCAN = DIRECTORY / "photos" / "scan.jpg"
+# What the library has, by names that were not sent.
+COPIES = [DIRECTORY / f"COPY_{number}.jpg" for number in (1, 2)]
 
 faults = []
 
@@ -111,6 +114,12 @@ def person(page):
     sent = []
     page.on("request", lambda request: re.search(r"/up/\?", request.url) and sent.append(request.url))
     choose(page, PHOTOS[:2])
+    expect(page.get_by_role("heading", name="All 2 files are filed: safe to delete where they came from")).to_be_visible()
+    require(not sent, f"sent again: {sent}")
+    page.reload()
+    for copy, photo in zip(COPIES, PHOTOS):
+        shutil.copyfile(photo, copy)
+    choose(page, COPIES)
     expect(page.get_by_text("2 files filed before, not sent")).to_be_visible()
     require(not sent, f"sent again: {sent}")
     expect(page.get_by_role("heading", name="The library has 2 files by its records: keep yours")).to_be_visible()
@@ -126,6 +135,25 @@ def person(page):
     expect(page.get_by_role("heading", name="All 3 files are filed")).to_be_visible()
     require(len(sent) == 3, f"sent {sent}")
     step("a file is dropped on another page")
+    adding(page)
+
+
+def adding(page):
+    """A folder that is listed slowly, after everything was filed."""
+    page.evaluate("""() => {
+      DataTransferItem.prototype.webkitGetAsEntry = () => ({
+        name: "DCIM", isFile: false, createReader: () => ({ readEntries: (done) => { window.listed = () => done([]); } }),
+      });
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["x"], "DCIM"));
+      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+    }""")
+    expect(page.get_by_role("heading", name="Looking through what was added")).to_be_visible()
+    require(page.evaluate("!dispatchEvent(new Event('beforeunload', { cancelable: true }))"), "the page may be left")
+    page.evaluate("window.listed()")
+    expect(page.get_by_text("There is no file in what was added.")).to_be_visible()
+    expect(page.get_by_role("heading", name="All 3 files are filed")).to_be_visible()
+    step("nothing is called safe while a folder is listed")
 
 
 def guest(page):
@@ -144,6 +172,22 @@ def guest(page):
     expect(row).to_contain_text("safe to delete where it came from")
     expect(row).not_to_contain_text("before")
     step("a guest sends, and sees own files alone")
+    # Of the first answer, nothing comes; the guest hears of the file all the same.
+    lost = []
+
+    def lose(route):
+        if re.search(r"/up/\?", route.request.url) and not lost:
+            lost.append(route.fetch().status)
+            return route.abort()
+        route.continue_()
+
+    page.route("**/up/**", lose)
+    choose(page, [SCAN])
+    row = page.locator("[data-key=files] li").filter(has_text="scan.jpg")
+    expect(row).to_contain_text("set aside: ")
+    expect(page.get_by_role("heading", name="Done, but 1 of 2 files is set aside: keep it")).to_be_visible()
+    require(lost == [200], f"{lost}")
+    step("a guest hears of a file whose answer was lost")
 
 
 def main():

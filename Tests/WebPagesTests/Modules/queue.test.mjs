@@ -26,13 +26,16 @@ class Changing {
   }
 }
 
-// The server's promises, and what may happen on the way: `fate` is asked for each request, and gives "lost" for one that does not
+// The server's answers to POST, and what may happen on the way: `fate` is asked for each request, and gives "lost" for one that does not
 // arrive, "unanswered" for one whose answer does not, or an answer.
 class Server {
+  // Those that are not ended; `isPlaced` says of one that it has its name, `isOld` that it got it long ago.
   uploads = new Map();
   filed = new Set();
   requests = [];
+  sent = 0;
   fate = () => null;
+  #ended = new Set();
   #count = 0;
 
   async request(address, body, { digest, whole, signal }) {
@@ -49,35 +52,61 @@ class Server {
   }
 
   async answer(id, fields, body, digest, whole) {
-    if (id === "") {
+    const isNew = id === "";
+    if (isNew) {
       id = (++this.#count).toString(16).padStart(32, "0");
-      this.uploads.set(id, {
-        name: fields.get("name"), length: Number(fields.get("length")), modified: Number(fields.get("modified")), set: fields.get("set"),
-        of: Number(fields.get("of") ?? 1), bytes: Buffer.alloc(0), whole: whole && hex(whole),
+      this.begin(id, fields.get("name"), Number(fields.get("length")), {
+        modified: Number(fields.get("modified")), set: fields.get("set"), of: Number(fields.get("of") ?? 1), whole: whole && hex(whole),
       });
     }
+    if (this.#ended.has(id)) return fields.get("end") ? { status: 204 } : { status: 410, message: "the upload has ended" };
     const upload = this.uploads.get(id);
     if (!upload) return { status: 404, message: "there is no such upload" };
+    const isWhole = () => upload.bytes.length === upload.length;
+    if (isWhole() && (fields.get("end") ? upload.isPlaced : body)) return { status: 409, message: "the upload is complete" };
     if (fields.get("end")) {
       this.uploads.delete(id);
+      this.#ended.add(id);
       return { status: 204 };
     }
+    if (!body) {
+      this.place(upload);
+      return { status: 204, offset: upload.bytes.length };
+    }
     const at = Number(fields.get("at") ?? 0);
-    if (!body) return { status: 204, offset: upload.bytes.length };
-    if (at !== upload.bytes.length) return { status: 409, offset: upload.bytes.length };
+    if (at !== upload.bytes.length) return { status: 409, offset: upload.bytes.length, message: "the upload continues elsewhere" };
     const bytes = Buffer.from(await body.arrayBuffer());
-    if (sha(bytes) !== hex(digest)) return { status: 400, message: "the bytes are not those of their digest; send them again" };
+    this.sent += bytes.length;
+    if (sha(bytes) !== hex(digest)) {
+      if (isNew) this.uploads.delete(id);
+      return { status: 400, message: "the bytes are not those of their digest; send them again" };
+    }
     upload.bytes = Buffer.concat([upload.bytes, bytes]);
-    if (upload.bytes.length === upload.length && upload.whole) assert.equal(upload.whole, sha(upload.bytes));
-    return { status: fields.has("name") ? 201 : 200, offset: upload.bytes.length, upload: id };
+    if (isWhole()) assert.equal(upload.whole ??= sha(upload.bytes), sha(upload.bytes));
+    this.place(upload);
+    return { status: isWhole() ? upload.isPlaced ? 200 : 202 : isNew ? 201 : 200, offset: upload.bytes.length, upload: isNew ? id : null };
+  }
+
+  begin(id, name, length, { modified = 5, set = null, of = 1, bytes = Buffer.alloc(0), whole = null } = {}) {
+    this.uploads.set(id, { name, length, modified, set, of, bytes, whole, isPlaced: false, isOld: false });
+  }
+
+  // All of a set get their names together.
+  place(upload) {
+    const all = upload.set ? [...this.uploads.values()].filter(({ set }) => set === upload.set) : [upload];
+    const whole = all.filter(({ bytes, length }) => bytes.length === length);
+    if (whole.length >= upload.of) for (const each of whole) each.isPlaced = true;
   }
 
   async known(items) {
     return items.map((item) => {
-      if (item.hash && this.filed.has(hex(item.hash))) return { state: "filed", safe: true };
-      const found = [...this.uploads].find(([, { name, length, modified }]) =>
-        name === item.path && length === item.size && modified === item.modified);
-      return found ? { state: "unfinished", upload: found[0], offset: found[1].bytes.length } : { state: "unknown" };
+      const hash = item.hash && hex(item.hash);
+      const [found] = [...this.uploads].filter(([, { name, length, modified, bytes, whole, isPlaced, isOld }]) =>
+        name === item.path && length === item.size && (bytes.length < length || (hash && !(isPlaced && isOld)))
+          && (hash ? whole === hash : modified === item.modified))
+        .sort(([, one], [, other]) => other.bytes.length - one.bytes.length);
+      if (found) return { state: "unfinished", upload: found[0], offset: found[1].bytes.length };
+      return { state: hash && this.filed.has(hash) ? "filed" : "unknown" };
     });
   }
 }
@@ -85,6 +114,7 @@ class Server {
 class World {
   server = new Server();
   pauses = [];
+  began = [];
   #changes = [];
 
   constructor(changes = {}) {
@@ -93,8 +123,8 @@ class World {
     pace.size = 1000;
     pace.accepted = () => null;
     this.queue = new Queue({
-      lanes: 3, pace, read, token: () => `set ${++token}`, largest: () => 1e9,
-      request: (...request) => this.server.request(...request), known: (items) => this.server.known(items),
+      lanes: 3, pace, read, token: () => `set ${++token}`, largest: () => 1e9, began: (upload) => this.began.push(upload),
+      request: (...request) => this.server.request(...request), known: (items, signal) => this.server.known(items, signal),
       pause: async (seconds, signal) => {
         this.pauses.push(seconds);
         await null;
@@ -141,7 +171,10 @@ test("files arrive whole, in chunks, each once", async () => {
 
 test("what is filed is not sent, and safe only if the server says so", async () => {
   const world = new World();
-  world.server.filed.add(sha(Buffer.alloc(100, 1)));
+  const { server } = world;
+  const known = server.known.bind(server);
+  server.known = async (items) => (await known(items)).map((answer) => (answer.state === "filed" ? { ...answer, safe: true } : answer));
+  server.filed.add(sha(Buffer.alloc(100, 1)));
   world.add(["1.jpg", 100, 1], ["2.jpg", 100, 2]);
   await world.idle();
   assert.deepEqual(world.steps(), ["known", "durable"]);
@@ -160,17 +193,19 @@ test("members of a shot are one set, of those that are sent", async () => {
   });
 });
 
-test("an upload goes on where the server is, if name, size and time are the same", async () => {
+test("an upload goes on where the server is, if name, size and content are the same", async () => {
   const world = new World();
   const { server } = world;
-  server.uploads.set("a".repeat(32), { name: "1.jpg", length: 2500, modified: 5, bytes: Buffer.alloc(1200, 5) });
-  server.uploads.set("b".repeat(32), { name: "2.jpg", length: 2500, modified: 6, bytes: Buffer.alloc(1200, 9) });
+  server.begin("a".repeat(32), "1.jpg", 2500, { bytes: Buffer.alloc(1200, 5), whole: sha(Buffer.alloc(2500, 5)) });
+  server.begin("b".repeat(32), "2.jpg", 2500, { bytes: Buffer.alloc(1200, 9), whole: sha(Buffer.alloc(2500, 9)) });
   world.add(["1.jpg", 2500, 5], ["2.jpg", 2500, 5]);
   await world.idle();
   assert.deepEqual(world.steps(), ["durable", "durable"]);
   assert.equal(server.uploads.size, 3);
   assert.equal(sha(server.uploads.get("a".repeat(32)).bytes), sha(Buffer.alloc(2500, 5)));
   assert.equal(server.uploads.get("b".repeat(32)).bytes.length, 1200);
+  // Whoever shows a guest's own uploads hears of it.
+  assert.ok(world.began.includes("a".repeat(32)));
 });
 
 test("whatever is lost on the way, files arrive whole, and no upload is begun twice", async () => {
@@ -217,7 +252,7 @@ test("bytes that are altered on the way are sent again, and given up in the end"
   await world.idle();
   assert.deepEqual(world.queue.items[1].reason, "altered");
   world.server.fate = () => null;
-  world.queue.retry([world.queue.items[1]]);
+  world.queue.retry();
   await world.idle();
   assert.deepEqual(world.steps(), ["durable", "durable"]);
 });
@@ -310,16 +345,21 @@ test("left is also what is being read, or asked about", async () => {
   }
 });
 
-test("what is lost while it is sent is sent anew", async () => {
-  const world = new World();
-  world.add(["1.jpg", 5000]);
-  await world.until(() => world.queue.items[0].offset >= 2000);
-  const [id] = world.server.uploads.keys();
-  world.server.uploads.delete(id);
-  world.queue.receipt({ upload: id, name: "1.jpg", size: 5000, step: "lost", safe: false });
-  await world.idle();
-  assert.deepEqual(world.steps(), ["durable"]);
-  assert.deepEqual([...world.server.uploads.values()].map(({ bytes }) => bytes.length), [5000]);
+test("what is lost while it is sent, or paused, is sent anew", async () => {
+  for (const isPaused of [false, true]) {
+    const world = new World();
+    world.add(["1.jpg", 5000]);
+    await world.until(() => world.queue.items[0].offset >= 2000);
+    if (isPaused) world.queue.pause();
+    if (isPaused) await world.until(() => world.queue.totals().sending.files === 0);
+    const [id] = world.server.uploads.keys();
+    world.server.uploads.delete(id);
+    world.queue.receipt({ upload: id, name: "1.jpg", size: 5000, step: "lost", safe: false });
+    world.queue.resume();
+    await world.idle();
+    assert.deepEqual(world.steps(), ["durable"]);
+    assert.deepEqual([...world.server.uploads.values()].map(({ bytes }) => bytes.length), [5000]);
+  }
 });
 
 test("receipts say what has become of a file, of whichever page, and which is faster matters not", async () => {
@@ -374,7 +414,7 @@ test("a file that is still being written, or is rewritten while it is sent, gets
       const again = new Blob([file.now]);
       world.queue.add([{ path: "1.mov", file: again, size: again.size, modified: 6 }]);
       await world.idle();
-      assert.deepEqual(world.steps(), ["durable", "durable"]);
+      assert.deepEqual(world.steps(), ["left", "durable", "durable"]);
     }
   }
 });
@@ -466,13 +506,13 @@ test("on a full disk, few files are tried; those without room can be left", asyn
   assert.equal(world.steps().at(-1), "durable");
 });
 
-// A request whose body has come in part when the browser ends it: the server keeps the part, and nobody has its number.
-function cutting(world) {
+// A request that the browser ends: the server keeps the upload, with no byte or, with `isWhole`, with all, and nobody has its number.
+function cutting(world, isWhole = false) {
   const whole = world.server.request.bind(world.server);
   world.server.request = async (address, body, options) => {
     if (!address.startsWith("?") || !world.isCutting) return whole(address, body, options);
     const { upload } = await whole(address, body, { ...options, signal: null });
-    if (upload) world.server.uploads.get(upload).bytes = world.server.uploads.get(upload).bytes.subarray(0, 450);
+    if (!isWhole) Object.assign(world.server.uploads.get(upload), { bytes: Buffer.alloc(0), isPlaced: false });
     world.cut += 1;
     await new Promise((done) => (options.signal.aborted ? done() : options.signal.addEventListener("abort", done)));
     return { status: 0, offset: null, upload: null, message: "" };
@@ -488,19 +528,25 @@ async function until(condition) {
 }
 
 test("paused while an upload is begun, it is found again, and none is begun twice", async () => {
-  const world = new World();
-  cutting(world);
-  world.add(...Array.from({ length: 12 }, (_, index) => [`${index}.jpg`, 900, index]));
-  for (let turn = 1; turn <= 3; turn++) {
-    await until(() => world.cut === turn * 3);
-    world.queue.pause();
-    await world.until(() => world.queue.totals().sending.files === 0);
-    world.isCutting = turn < 3;
-    world.queue.resume();
+  for (const isWhole of [false, true]) {
+    const world = new World();
+    cutting(world, isWhole);
+    world.add(...Array.from({ length: 12 }, (_, index) => [`${index}.jpg`, 900, index]));
+    for (let turn = 1; turn <= 3; turn++) {
+      await until(() => world.cut === turn * 3);
+      world.queue.pause();
+      await world.until(() => world.queue.totals().sending.files === 0);
+      world.isCutting = turn < 3;
+      world.queue.resume();
+    }
+    await world.idle();
+    assert.deepEqual(new Set(world.steps()), new Set(["durable"]));
+    assert.deepEqual([...world.server.uploads.values()].map(({ bytes }) => bytes.length), Array(12).fill(900));
+    // Three began to be sent and were cut; of those that were whole, no byte was sent again.
+    assert.equal(world.server.sent, (isWhole ? 12 : world.cut + 12) * 900);
+    for (const upload of world.server.uploads.keys()) world.queue.receipt({ upload, name: "", size: 900, step: "filed", safe: true });
+    assert.deepEqual([new Set(world.steps()), world.queue.items.length], [new Set(["filed"]), 12]);
   }
-  await world.idle();
-  assert.deepEqual(new Set(world.steps()), new Set(["durable"]));
-  assert.deepEqual([...world.server.uploads.values()].map(({ bytes }) => bytes.length), Array(12).fill(900));
 });
 
 test("left while an upload is begun, it is ended at the server", async () => {
@@ -537,7 +583,7 @@ test("members of a shot are tried again as a set", async () => {
   await world.idle();
   assert.deepEqual(world.steps(), ["failed", "failed"]);
   world.server.fate = () => null;
-  world.queue.retry([...world.queue.items]);
+  world.queue.retry();
   await world.idle();
   assert.deepEqual(world.steps(), ["durable", "durable"]);
   const sets = [...world.server.uploads.values()].map(({ set, of }) => [set, of]);
@@ -594,4 +640,230 @@ test("where others ask all the time, files are sent unasked", async () => {
   world.add(["1.jpg", 10]);
   await world.idle();
   assert.deepEqual([world.steps(), asked], [["durable"], 4]);
+});
+
+const settled = (world, step = "filed") => {
+  for (const [upload, { name, length, isPlaced }] of world.server.uploads) {
+    if (isPlaced) world.queue.receipt({ upload, name, size: length, step, safe: step === "filed" });
+  }
+};
+
+test("a file that could not be read stays, whatever of the same name is added, until it is dismissed", async () => {
+  const world = new World({ read: async (...given) => { if (given[0].size === 777) throw new Error("a bad sector"); return read(...given); } });
+  world.add(["DCIM/1.jpg", 777, 1, 100], ["DCIM/2.jpg", 500, 2, 101]);
+  await world.idle();
+  world.add(["DCIM/1.jpg", 900, 3, 200]);
+  await world.idle();
+  settled(world);
+  assert.deepEqual(world.steps(), ["left", "filed", "filed"]);
+  assert.equal(headline(world.queue.totals()).text, "2 files filed and safe to delete, 1 not sent");
+  assert.ok(world.queue.hasUnsent);
+  for (const item of [...world.queue.items]) world.queue.dismiss(item);
+  assert.deepEqual([world.steps(), world.queue.hasUnsent], [["filed", "filed"], false]);
+});
+
+test("what could not be listed is dismissed, and not tried again; neither is what is too large", async () => {
+  const world = new World({ largest: () => 100 });
+  world.queue.add([{ path: "DCIM", file: new Blob([]), size: 0, modified: 0, mistake: "it cannot be read" }]);
+  world.add(["big.mov", 101]);
+  await world.idle();
+  world.queue.retry();
+  await world.idle();
+  assert.deepEqual([world.steps(), world.queue.retriable, world.server.requests.length], [["failed", "failed"], [], 0]);
+});
+
+test("a file that a receipt has settled while all was paused is not sent anew", async () => {
+  const world = new World();
+  const request = world.server.request.bind(world.server);
+  let isHeld = true;
+  world.server.request = async (address, body, options) => {
+    const answer = await request(address, body, { ...options, signal: null });
+    if (!isHeld || !address.endsWith("?at=2000")) return answer;
+    await new Promise((done) => options.signal.addEventListener("abort", done));
+    return { status: 0, offset: null, upload: null, message: "" };
+  };
+  world.add(["film.mov", 2500]);
+  await until(() => world.server.sent === 2500);
+  world.queue.pause();
+  await world.until(() => world.queue.totals().sending.files === 0);
+  settled(world);
+  isHeld = false;
+  const { length } = world.server.requests;
+  world.queue.resume();
+  await world.idle();
+  assert.deepEqual([world.steps(), world.server.requests.length], [["filed"], length]);
+});
+
+test("a file that is tried again while others of its batch are asked about is sent once", async () => {
+  let [reads, asks, go] = [0, 0];
+  const gate = new Promise((done) => { go = done; });
+  const world = new World({
+    read: async (...given) => { if (given[0].size === 2500 && reads++ === 0) throw new Error("the card was locked"); return read(...given); },
+    known: async (items) => { if (asks++ === 0) await gate; return world.server.known(items); },
+  });
+  world.add(["1.jpg", 3000], ["2.jpg", 3000, 4], ["film.mov", 2500, 2]);
+  await until(() => asks === 1);
+  world.queue.retry();
+  go();
+  await world.idle();
+  assert.deepEqual([world.steps(), world.server.uploads.size], [["durable", "durable", "durable"], 3]);
+});
+
+test("a lost answer sends no byte twice, and splits no set, though the question about it fails, too", async () => {
+  let asks = 0;
+  const world = new World({ known: async (items) => { if (++asks === 2) throw new Error("the server does not answer"); return world.server.known(items); } });
+  world.server.fate = (number) => (number === 1 ? "unanswered" : null);
+  world.add(["1.heic", 500], ["1.mov", 600, 2]);
+  await world.idle();
+  assert.deepEqual([world.steps(), world.server.sent, asks], [["durable", "durable"], 1100, 3]);
+  assert.deepEqual([...world.server.uploads.values()].map(({ of, isPlaced }) => [of, isPlaced]), [[2, true], [2, true]]);
+});
+
+test("a member of a set that is tried again alone stays of it", async () => {
+  const world = new World();
+  world.server.fate = (_, address) => (address.includes("1.mov") ? { status: 418, message: "no" } : null);
+  world.add(["1.heic", 500], ["1.mov", 600, 2]);
+  await world.idle();
+  assert.deepEqual([world.steps(), [...world.server.uploads.values()].map(({ isPlaced }) => isPlaced)], [["durable", "failed"], [false]]);
+  world.server.fate = () => null;
+  world.queue.retry();
+  await world.idle();
+  assert.deepEqual([...world.server.uploads.values()].map(({ set, isPlaced }) => [set, isPlaced]), [["set 1", true], ["set 1", true]]);
+});
+
+test("what came just now is not sent by the next page either, unless it is gone again", async () => {
+  const [before, world] = [new World(), new World()];
+  const files = before.add(["1.jpg", 500], ["2.jpg", 600]);
+  await before.idle();
+  world.server = before.server;
+  world.server.filed.add(sha(Buffer.alloc(500, 5)));
+  const [first, second] = world.server.uploads.keys();
+  world.queue.receipt({ upload: first, name: "1.jpg", size: 500, step: "filed", safe: true });
+  world.queue.receipt({ upload: second, name: "2.jpg", size: 600, step: "returned", safe: false });
+  world.queue.add(files);
+  await world.idle();
+  assert.deepEqual(world.queue.items.map(({ path, step, file }) => [path, step, file !== null]),
+    [["2.jpg", "returned", false], ["1.jpg", "filed", true], ["2.jpg", "durable", true]]);
+  assert.equal(world.server.sent, 500 + 600 * 2);
+  // Of another time, but of the same content: it is the same file.
+  world.add(["1.jpg", 500, 5, 9]);
+  await world.idle();
+  assert.deepEqual([world.queue.twice, world.queue.items.length], [1, 3]);
+});
+
+test("Pause and Leave end what is being read, or asked", async () => {
+  for (const tool of ["read", "known"]) {
+    for (const act of ["pause", "cancel"]) {
+      let count = 0;
+      const hang = (signal) => new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason)));
+      const world = new World({
+        read: (blob, withExif, signal) => (tool === "read" && count++ === 1 ? hang(signal) : read(blob, withExif, signal)),
+        known: (items, signal) => (tool === "known" && count++ === 0 ? hang(signal) : world.server.known(items)),
+      });
+      world.add(["1.heic", 100], ["1.mov", 200], ["2.jpg", 300]);
+      await until(() => count === (tool === "read" ? 2 : 1));
+      world.queue[act]();
+      if (act === "pause") {
+        await until(() => world.queue.totals().waiting.files === 3 && !world.steps().includes("reading"));
+        world.queue.resume();
+      }
+      await world.idle();
+      assert.deepEqual(new Set(world.steps()), new Set([act === "pause" ? "durable" : "left"]), `${act} ${tool}`);
+      assert.deepEqual([...world.server.uploads.values()].map(({ of }) => of), act === "pause" ? [2, 2, 1] : []);
+    }
+  }
+});
+
+test("what answers instead of the server is not believed, and can be left", async () => {
+  for (const answer of [undefined, null, []]) {
+    let pauses = 0;
+    const world = new World({ known: async () => answer, pause: () => new Promise((done) => { pauses += 1; setImmediate(done); }) });
+    world.add(["1.jpg", 10]);
+    await until(() => pauses > 2);
+    assert.match(world.queue.trouble, /instead of the server/);
+    world.queue.cancel();
+    await world.idle();
+    assert.deepEqual([world.steps(), world.queue.trouble, world.server.requests.length], [["left"], null, 0]);
+  }
+});
+
+test("what is begun has its room already", async () => {
+  const world = new World();
+  world.add(["film.mov", 5000], ["1.jpg", 300]);
+  assert.equal(world.queue.totals().all.fresh, 5300);
+  await world.until(() => world.queue.items[0].offset > 0 && world.queue.totals().sending.files > 0);
+  assert.ok(world.queue.totals().all.fresh <= 300);
+  await world.idle();
+  assert.equal(world.queue.totals().all.fresh, 0);
+});
+
+test("the verdict says what stops, what is looked through, and of guests only what they can do", () => {
+  const totals = new World().queue.totals();
+  const with_ = (changes, ...rest) => headline({ ...totals, all: { files: 2, bytes: 2, safe: 1 }, ...changes }, ...rest);
+  const one = { files: 1, bytes: 1, safe: 0 };
+  assert.deepEqual([with_({ waiting: one }, { status: 507 }).state, with_({ waiting: one }, { status: 0 }).state], ["stopped", "sending"]);
+  assert.deepEqual(headline({ ...totals, all: { files: 1, safe: 1 } }, null, { isAdding: true }).look, "notice");
+  assert.match(with_({ quarantined: one }).text, /1 of 2 files needs you/);
+  assert.equal(with_({ quarantined: one }, null, { isGuest: true }).text, "Done, but 1 of 2 files is set aside: keep it");
+  assert.match(words({ step: "quarantined", reason: "no photo" }, true).text, /^set aside: no photo; whoever gave you the link decides/);
+});
+
+test("whatever people and networks do, nothing is called safe that is not filed, and nothing waits for ever", async () => {
+  for (let seed = 1; seed <= 150; seed++) {
+    let [state, isQuiet] = [seed, false];
+    const draw = (count) => {
+      state = state * 1_103_515_245 + 12_345 & 0x7FFF_FFFF;
+      return (state >> 8) % count;
+    };
+    const world = new World({
+      read: async (...given) => { if (!isQuiet && draw(8) === 0) throw new Error("unreadable"); return read(...given); },
+      known: async (items) => {
+        if (!isQuiet && draw(6) === 0) throw Object.assign(new Error("no answer"), { status: [0, 429, 503][draw(3)] });
+        return world.server.known(items);
+      },
+    });
+    const { queue, server } = world;
+    server.fate = () => (isQuiet ? null : ["lost", "unanswered", { status: 502 }, { status: 507, message: "full" }][draw(10)]);
+    const wanted = new Map();
+    const add = () => {
+      const files = Array.from({ length: 1 + draw(4) }, () => {
+        const [fill, size] = [draw(12), 100 + draw(4) * 900];
+        return [`f${fill}.${["jpg", "mov", "cr3"][draw(3)]}`, size, fill];
+      });
+      for (const [path, size, fill] of files) wanted.set(`${path} ${size}`, sha(Buffer.alloc(size, fill)));
+      world.add(...files);
+    };
+    const file = (isAll) => {
+      for (const [upload, { name, length, whole, isPlaced }] of server.uploads) {
+        if (!isPlaced || !(isAll || draw(2))) continue;
+        server.filed.add(whole);
+        queue.receipt({ upload, name, size: length, step: "filed", safe: true });
+      }
+    };
+    const check = () => {
+      if (headline(queue.totals(), queue.halt).look !== "good") return;
+      for (const [name, whole] of wanted) assert.ok(server.filed.has(whole), `seed ${seed}: green without ${name}`);
+    };
+    const acts = [
+      () => queue.pause(), () => queue.resume(), () => draw(3) === 0 && queue.cancel(), add, () => file(false), () => null,
+      () => queue.retry(), () => queue.halt && queue.resume(), () => !queue.isBusy && queue.sendKnown(),
+    ];
+    add();
+    for (let turn = 0; turn < 25; turn++) {
+      for (let wait = draw(30); wait > 0; wait--) await null;
+      if (draw(4) === 0) await new Promise(setImmediate);
+      acts[draw(acts.length)]();
+      check();
+    }
+    isQuiet = true;
+    await until(() => {
+      if (queue.halt || !queue.isBusy) queue.resume();
+      return !queue.isBusy;
+    });
+    // What waits for others of its set is placed in the end.
+    for (const upload of server.uploads.values()) upload.isPlaced ||= upload.bytes.length === upload.length;
+    file(true);
+    check();
+    assert.deepEqual(queue.items.filter(({ step }) => ["durable", "waiting", "sending", "reading"].includes(step)), [], `seed ${seed}`);
+  }
 });

@@ -158,3 +158,16 @@ test("a file of another length than when it was chosen is not read, by either wa
     }
   }
 });
+
+test("the reading of a file ends when it is wanted no more", async () => {
+  let pieces = 0;
+  const abort = new AbortController();
+  const stream = () => new ReadableStream({
+    pull(controller) {
+      if (++pieces === 3) abort.abort();
+      controller.enqueue(new Uint8Array(MIB));
+    },
+  });
+  await assert.rejects(read({ size: 300 * MIB, stream, slice: () => new Blob([]) }, false, abort.signal), { name: "AbortError" });
+  assert.ok(pieces < 10);
+});
