@@ -26,7 +26,7 @@ placenames := .build/place-names.sqlite
 .PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench campaign-overflow campaign-versions \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
-    campaign-heads campaign-drop campaign-soak run deb place-names install uninstall clean
+    campaign-heads campaign-drop campaign-proxied campaign-soak run deb place-names install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -254,6 +254,9 @@ campaign-heads: ## mutants of requests, to the server of the pages and to node: 
 campaign-drop: ## SIGKILL at every system call of uploads; as root with POWER=1 power cuts there, ERRNO=EIO errors: SAMPLE, SEED
 	swift build --product drop-probe
 	Campaigns/drop.py $(POWER:1=--power) $(ERRNO:%=--errno %) $(SAMPLE:%=--sample %) $(SEED:%=--seed %)
+
+campaign-proxied: release ## one large upload through nginx, all between killed meanwhile, as root: BYTES (20,000,000,000), KILLS (20), SEED
+	Campaigns/proxied.py --programs $(release) $(BYTES:%=--bytes %) $(KILLS:%=--kills %) $(SEED:%=--seed %)
 
 campaign-service: release ## journald and the daemon killed under load in a booted systemd, as root: CYCLES (500), SEED
 	Campaigns/service.py $(CYCLES:%=--cycles %) $(SEED:%=--seed %)
