@@ -57,6 +57,7 @@ class Pages:
 
         def become_service():
             os.dup2(number, 3)
+            os.set_inheritable(3, True)
             os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()), STATE_DIRECTORY=self.own)
 
         self.process = subprocess.Popen(

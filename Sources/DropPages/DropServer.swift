@@ -139,8 +139,10 @@ package struct DropServer: Sendable {
             default: return await about(visitor)
             }
         }
-        return await uploads.answer(
-            to: request, segments, base: Self.base(from: segments, isDirectory: isDirectory), of: visitor.sender, &body)
+        let base = Self.base(from: segments, isDirectory: isDirectory)
+        let response = await uploads.answer(to: request, segments, base: base, of: visitor.sender, &body)
+        if head.method != .head { Task { await receipts.wake() } }
+        return response
     }
 
     /// The place of uploads, relative to an address below it.

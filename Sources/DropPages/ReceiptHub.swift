@@ -49,7 +49,8 @@ actor ReceiptHub {
     private var cursor: Int64?
     /// Where each owner's next turns begin, of those that are settled and the others.
     private var turns: [DropOwner: (settled: Int, open: Int)] = [:]
-    private var asking: Task<Void, Never>?
+    /// What asks while somebody looks, and its pause until the next question, while that is the long one.
+    private var asking: (all: Task<Void, Never>?, rest: Task<Void, Never>?)
 
     /// For how long uploads are reported, in seconds.
     static let memory: Int64 = 7 * 86_400
@@ -58,9 +59,12 @@ actor ReceiptHub {
     static let events = 512
     static let lifetime = Duration.seconds(120)
     static let silence = Duration.seconds(15)
-    /// Until the next question: while something was placed lately, and else.
-    static let pace = (fast: Duration.milliseconds(250), slow: Duration.seconds(1))
-    private static let lately: Int64 = 30
+    /// Until the next question: while something was placed just now or lately, and else.
+    static let pace = (
+        now: Duration.milliseconds(50), fast: Duration.milliseconds(250), slow: Duration.seconds(1)
+    )
+    /// In seconds.
+    private static let (justNow, lately): (Int64, Int64) = (1, 30)
     /// How many of those that are settled, and of the others, are asked about again each time, though no outcome was reported.
     private static let again = 40
     /// Of paths in one request, in bytes: a request has 64 KiB, and a byte of a path takes at most six.
@@ -98,7 +102,7 @@ actor ReceiptHub {
             lastSent: now)
         // At once, so that whoever comes knows that it works.
         continuation.yield(ServerEvent.comment)
-        if asking == nil { asking = Task { await self.askWhileWatched() } }
+        if asking.all == nil { asking.all = Task { await self.askWhileWatched() } }
         return stream
     }
 
@@ -127,20 +131,28 @@ actor ReceiptHub {
 
     private func askWhileWatched() async {
         while !watchers.isEmpty {
-            var isLively = false
-            for owner in Set(watchers.values.map(\.owner)) {
-                if await look(at: owner) { isLively = true }
+            var pace = Self.pace.slow
+            for owner in Set(watchers.values.map(\.owner)) { pace = min(pace, await look(at: owner)) }
+            if !send() { pace = min(pace, Self.pace.fast) }
+            guard pace == Self.pace.slow else {
+                await pause(pace)
+                continue
             }
-            if !send() { isLively = true }
-            await pause(isLively ? Self.pace.fast : Self.pace.slow)
+            let rest = Task { [pause] in await pause(pace) }
+            asking.rest = rest
+            await rest.value
+            asking.rest = nil
         }
-        asking = nil
+        asking.all = nil
     }
+
+    /// An upload may have been placed.
+    func wake() { asking.rest?.cancel() }
 
     // MARK: - Asking
 
-    /// Brings the receipts of an owner up to date; returns whether something was placed lately that is not settled.
-    private func look(at owner: DropOwner) async -> Bool {
+    /// Brings the receipts of an owner up to date; returns when to do so again.
+    private func look(at owner: DropOwner) async -> Duration {
         let now = store.seconds
         let waiting = watchers.filter { $0.value.owner == owner }.keys
         let uploads = store.uploads(of: owner).filter { $0.value.changed >= now - Self.memory }
@@ -155,9 +167,11 @@ actor ReceiptHub {
         turns[owner] = turn
         await look(at: new.map(\.key) + again, uploads)
         for number in waiting { watchers[number]?.isServed = true }
-        return uploads.contains { id, record in
-            record.path != nil && record.changed >= now - Self.lately && entries[id]?.receipt.isSettled != true
-        }
+        let placed = uploads.lazy.filter { id, record in
+            record.path != nil && self.entries[id]?.receipt.isSettled != true
+        }.map(\.value.changed).max()
+        guard let placed, placed >= now - Self.lately else { return Self.pace.slow }
+        return placed >= now - Self.justNow ? Self.pace.now : Self.pace.fast
     }
 
     /// Some of these, others at each turn.

@@ -224,7 +224,12 @@ private actor UploadDesk {
     }
 
     func begin(_ id: UploadID, _ bytes: UploadRequest.Bytes, _ limits: DropLimits) throws(DropError) {
-        upload = (id, try store.append(to: id, at: bytes.offset, digest: bytes.digest, limits), bytes.isResumable)
+        upload = (
+            id,
+            try store.append(
+                to: id, at: bytes.offset, digest: bytes.digest, isResumable: bytes.isResumable, limits),
+            bytes.isResumable
+        )
     }
 
     func write(_ bytes: [UInt8]) throws(DropError) { try upload?.writer.write(bytes) }

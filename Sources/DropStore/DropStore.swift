@@ -151,9 +151,10 @@ package final class DropStore: Sendable {
     }
 
     /// Continues an upload at `offset`, and ends a writer that another request has. With `digest`, the bytes that come count only
-    /// if they have it.
+    /// if they have it; without `isResumable`, nobody asks for those of half a request.
     package func append(
-        to id: UploadID, at offset: UInt64, digest: ContentHash? = nil, _ limits: DropLimits = DropLimits()
+        to id: UploadID, at offset: UInt64, digest: ContentHash? = nil, isResumable: Bool = true,
+        _ limits: DropLimits = DropLimits()
     ) throws(DropError) -> UploadWriter {
         let upload = try live(id)
         return try upload.state.withLock { state throws(DropError) in
@@ -169,7 +170,8 @@ package final class DropStore: Sendable {
             }
             try checkRoom(for: length.map { $0 - min($0, offset) } ?? 0)
             if let digest { state.check = (ContentHasher(), digest, state.hasher) }
-            return UploadWriter(self, upload, number: state.writer, length: length, limit: limit)
+            return UploadWriter(
+                self, upload, number: state.writer, length: length, limit: limit, isResumable: isResumable)
         }
     }
 

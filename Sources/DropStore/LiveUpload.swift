@@ -14,6 +14,8 @@ final class LiveUpload: Sendable {
         var written: UInt64
         /// What is reported.
         var synced: UInt64
+        /// The kernel writes up to here, or has.
+        var writing: UInt64 = 0
         /// Whether the part's name is durable.
         var isNamed = false
         /// Of the bytes up to `written`; nil if some were received before a restart.
@@ -25,7 +27,9 @@ final class LiveUpload: Sendable {
         /// What was not durable is not known to be there: it must come again. See `syncPart`.
         mutating func fallBack() throws(SystemCallError) {
             try file?.descriptor.cut(to: synced)
-            (offset, written, check, hasher) = (synced, synced, nil, synced == 0 ? ContentHasher() : nil)
+            (offset, written, writing, check, hasher) = (
+                synced, synced, synced, nil, synced == 0 ? ContentHasher() : nil
+            )
             writer += 1
         }
 
@@ -34,7 +38,7 @@ final class LiveUpload: Sendable {
             if let check { hasher = check.before }
             check = nil
             if written > offset { try file?.descriptor.cut(to: offset) }
-            written = offset
+            (written, writing) = (offset, min(writing, offset))
         }
     }
 
@@ -68,12 +72,16 @@ package final class UploadWriter: Sendable {
     private let length: UInt64?
     /// The most bytes of the upload.
     private let limit: UInt64
+    private let isResumable: Bool
 
     /// After so many bytes, or so many nanoseconds, what was received is made durable.
     private static let pace: (bytes: UInt64, time: UInt64) = (16 << 20, 1_000_000_000)
 
-    init(_ store: DropStore, _ upload: LiveUpload, number: Int, length: UInt64?, limit: UInt64) {
+    init(
+        _ store: DropStore, _ upload: LiveUpload, number: Int, length: UInt64?, limit: UInt64, isResumable: Bool
+    ) {
         (self.store, self.upload, self.number, self.length, self.limit) = (store, upload, number, length, limit)
+        self.isResumable = isResumable
     }
 
     /// The next bytes. Those without a digest count when they are written.
@@ -90,12 +98,14 @@ package final class UploadWriter: Sendable {
             state.written += UInt64(bytes.count)
             upload.received.withLock { $0 = store.seconds }
             if state.check == nil { state.offset = state.written }
-            let due = state.written - state.synced >= Self.pace.bytes
-            if due, state.check != nil {
+            let isDue = state.written - max(state.synced, state.writing) >= Self.pace.bytes
+            if state.check != nil || !isResumable {
                 // Written back meanwhile, so that the sync at its end is short.
+                guard isDue else { return }
                 file.descriptor.startWriting()
+                state.writing = state.written
                 try store.checkRoom()
-            } else if due || monotonicNanoseconds() - state.lastSync >= Self.pace.time {
+            } else if isDue || monotonicNanoseconds() - state.lastSync >= Self.pace.time {
                 try store.sync(upload, &state)
                 try store.checkRoom()
             }

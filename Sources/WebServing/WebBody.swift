@@ -7,6 +7,8 @@ package struct WebBody {
     /// The connection ended before the body did.
     package struct Cut: Error {}
 
+    static let pieceSize = 64 << 10
+
     private let server: WebServer
     private var parts: NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
     private let channel: any Channel

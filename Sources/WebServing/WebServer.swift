@@ -81,6 +81,9 @@ package final class WebServer: Sendable {
         for channel in listening + channels { channel.close(promise: nil) }
     }
 
+    /// Pieces of so many bytes at most come out of one read.
+    static func pieces(_ size: Int) -> any RecvByteBufferAllocator { FixedSizeRecvByteBufferAllocator(capacity: size) }
+
     private typealias Listening = (channel: NIOAsyncChannel<Connection, Never>, isLocal: Bool)
 
     private func open(_ listener: WebListener, on group: MultiThreadedEventLoopGroup) async throws -> Listening {
@@ -97,7 +100,7 @@ package final class WebServer: Sendable {
                 }
             }
             // So that few requests come out of one read.
-            .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16 << 10))
+            .childChannelOption(.recvAllocator, value: Self.pieces(16 << 10))
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .bind(raw) { channel in
                 channel.eventLoop.makeCompletedFuture {

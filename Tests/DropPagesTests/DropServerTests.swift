@@ -398,6 +398,17 @@ struct ReceiptTests {
         #expect(await ana.next()?.contains("\"step\":\"lost\"") == true)
     }
 
+    @Test("What may have been placed is asked about at once")
+    func wake() async throws {
+        let world = try World()
+        var ana = Watcher(await world.hub.events(for: .person("ana"), after: nil))
+        await world.untilPaused()
+        _ = try world.place("a.jpg", "aaa")
+        await world.hub.wake()
+        await world.untilPaused()
+        #expect(await ana.next()?.contains("\"step\":\"inbox\"") == true)
+    }
+
     @Test("An open page hears that a safe photo was taken back, though that is no outcome")
     func takenBack() async throws {
         let world = try World()

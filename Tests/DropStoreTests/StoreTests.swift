@@ -205,6 +205,21 @@ struct StoreTests {
             ])
     }
 
+    @Test("Of a file in one request nothing is durable before all of it")
+    func oneRequest() throws {
+        let world = try DropWorld()
+        let store = try world.open()
+        let piece = [UInt8](repeating: 1, count: 1 << 20)
+        for isResumable in [true, false] {
+            let id = try store.create("\(isResumable).jpg", 17 << 20)
+            let writer = try store.append(to: id, at: 0, isResumable: isResumable)
+            for _ in 0..<17 { try writer.write(piece) }
+            #expect((try store.record(id).offset > 0) == isResumable)
+            #expect(try writer.finish(isLast: true))
+            #expect(try store.complete(id).offset == 17 << 20)
+        }
+    }
+
     @Test("What stands behind the offset, as after a write that filled the disk, is not part of the file")
     func rest() throws {
         let world = try world.get()
