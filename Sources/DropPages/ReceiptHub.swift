@@ -40,15 +40,16 @@ actor ReceiptHub {
     private let inbox: String
     private let ask: DropServer.Ask
     private let pause: @Sendable (Duration) async -> Void
+    /// How often those that have an answer are asked about again.
+    private let rotation: Duration
     private var watchers: [Int: Watcher] = [:]
-    private var lastWatcher = 0
     private var entries: [UploadID: Entry] = [:]
-    /// Of events. They begin with the time, so that those of an earlier process are smaller.
-    private var numbers: (first: UInt64, last: UInt64)
+    /// Of events, which begin with the time, so that those of an earlier process are smaller; and of the last watcher.
+    private var numbers: (first: UInt64, last: UInt64, watcher: Int)
     /// The newest outcome that was looked at.
     private var cursor: Int64?
-    /// Where each owner's next turns begin, of those that are settled and the others.
-    private var turns: [DropOwner: (settled: Int, open: Int)] = [:]
+    /// Where each owner's next turns begin, of those that are settled and the others, and when the last one was.
+    private var turns: [DropOwner: (settled: Int, open: Int, last: ContinuousClock.Instant)] = [:]
     /// What asks while somebody looks, and its pause until the next question, while that is the long one.
     private var asking: (all: Task<Void, Never>?, rest: Task<Void, Never>?)
 
@@ -72,12 +73,13 @@ actor ReceiptHub {
 
     init(
         _ store: DropStore, inbox: String, ask: @escaping DropServer.Ask,
-        pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+        pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
+        rotation: Duration = ReceiptHub.pace.fast
     ) {
-        (self.store, self.inbox, self.ask, self.pause) = (store, inbox, ask, pause)
+        (self.store, self.inbox, self.ask, self.pause, self.rotation) = (store, inbox, ask, pause, rotation)
         let now = FileTime.now
         let first = (UInt64(max(0, now.seconds)) * 1_000 + UInt64(now.nanoseconds / 1_000_000)) << 10
-        numbers = (first, first)
+        numbers = (first, first, 0)
     }
 
     /// Events until the stream is dropped or has lasted long enough: all of this owner that are known, or those after `after`, which
@@ -85,8 +87,8 @@ actor ReceiptHub {
     func events(for owner: DropOwner, after: UInt64?) -> AsyncStream<[UInt8]> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.events))
-        lastWatcher += 1
-        let number = lastWatcher
+        numbers.watcher += 1
+        let number = numbers.watcher
         continuation.onTermination = { _ in Task { await self.left(number) } }
         let goesOn = after.map { (numbers.first...numbers.last).contains($0) } ?? false
         // What waits to be sent is in memory: who asks again and again loses the oldest stream.
@@ -157,21 +159,28 @@ actor ReceiptHub {
         let waiting = watchers.filter { $0.value.owner == owner }.keys
         let uploads = store.uploads(of: owner).filter { $0.value.changed >= now - Self.memory }
         let new = uploads.filter { entries[$0.key]?.isAsked != true }.sorted { $0.value.changed > $1.value.changed }
-        // Without an outcome, too: what is deferred, was removed or taken back, or is damaged.
-        let asked = uploads.filter { $0.value.path != nil && entries[$0.key]?.isAsked == true }.keys
-            .sorted { $0.description < $1.description }
-        let settled = asked.filter { entries[$0]?.receipt.isSettled == true }
-        let open = asked.filter { entries[$0]?.receipt.isSettled != true }
-        var turn = turns[owner] ?? (0, 0)
-        let again = Self.part(of: settled, &turn.settled) + Self.part(of: open, &turn.open)
-        turns[owner] = turn
-        await look(at: new.map(\.key) + again, uploads)
+        await look(at: new.map(\.key) + again(uploads, of: owner), uploads)
         for number in waiting { watchers[number]?.isServed = true }
         let placed = uploads.lazy.filter { id, record in
             record.path != nil && self.entries[id]?.receipt.isSettled != true
         }.map(\.value.changed).max()
         guard let placed, placed >= now - Self.lately else { return Self.pace.slow }
         return placed >= now - Self.justNow ? Self.pace.now : Self.pace.fast
+    }
+
+    /// Those that are asked about again at this turn, also without an outcome: what is deferred, was removed or taken back, or is
+    /// damaged. Outcomes are heard of by the cursor.
+    private func again(_ uploads: [UploadID: UploadRecord], of owner: DropOwner) -> [UploadID] {
+        let now = ContinuousClock.now
+        var turn = turns[owner] ?? (0, 0, now - rotation)
+        guard now - turn.last >= rotation else { return [] }
+        let asked = uploads.filter { $0.value.path != nil && entries[$0.key]?.isAsked == true }.keys
+            .sorted { $0.description < $1.description }
+        let settled = asked.filter { entries[$0]?.receipt.isSettled == true }
+        let open = asked.filter { entries[$0]?.receipt.isSettled != true }
+        turn.last = now
+        defer { turns[owner] = turn }
+        return Self.part(of: settled, &turn.settled) + Self.part(of: open, &turn.open)
     }
 
     /// Some of these, others at each turn.

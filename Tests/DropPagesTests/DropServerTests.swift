@@ -275,10 +275,12 @@ struct ReceiptTests {
             let (turns, turn) = AsyncStream.makeStream(of: Void.self)
             let (pauses, paused) = AsyncStream.makeStream(of: Void.self)
             (self.turn, self.pauses) = (turn, pauses)
-            hub = ReceiptHub(store, inbox: "web", ask: { [daemon] in daemon.answer($0) }) { _ in
-                paused.yield()
-                for await _ in turns { break }
-            }
+            hub = ReceiptHub(
+                store, inbox: "web", ask: { [daemon] in daemon.answer($0) },
+                pause: { _ in
+                    paused.yield()
+                    for await _ in turns { break }
+                }, rotation: .zero)
         }
 
         /// Lets it ask once more, and waits until it has told what it heard.
