@@ -1,4 +1,4 @@
-// The page of a link: whoever has it sends photos, and sees nothing else.
+// The page of a link: whoever has it sends photos, and sees what was sent by it, nothing else.
 import { receiveDrops } from "./chosen.js";
 import { show } from "./dom.js";
 import { Drop } from "./drop.js";

@@ -28,7 +28,7 @@ struct WebCommand: DaemonCommand {
           photoinbox web link add oma --until 2026-12-31 --quota 20G
                                                             a link by which anybody sends photos until that day's end
           photoinbox web link list                          the links, and until when they work
-          photoinbox web link remove oma                    it works no more, at once
+          photoinbox web link remove oma                    it works no more; a request under way is finished
 
         Without arguments, the pages are served at a port of this machine, and the link that is printed signs you in, once.
         What you do there is done with your own permissions.
