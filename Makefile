@@ -247,7 +247,7 @@ campaign-places: release ## random worlds of disks and mounts, random acts of pe
 campaign-mutants: release ## mutants of pictures, through decoders and the daemon: MUTANTS (100,000), PICTURES, SEED
 	Campaigns/mutants.py $(MUTANTS:%=--mutants %) $(PICTURES:%=--pictures %) $(SEED:%=--seed %)
 
-campaign-heads: ## mutants of requests, to the server of the pages and to node: MUTANTS (100,000), SEED
+campaign-heads: ## mutants of requests, to the server of the pages, node and nginx: MUTANTS (100,000), SEED
 	swift build --product web-probe
 	Campaigns/heads.py $(MUTANTS:%=--mutants %) $(SEED:%=--seed %)
 

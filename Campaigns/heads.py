@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Mutants of requests, to the server of the pages and to node's parser: what both accept, they must cut in the same places.
+"""Mutants of requests, to the server of the pages, node and nginx: what two accept, they must cut in the same places.
 
 usage: heads.py [--mutants N] [--seed N] [--programs DIR]
 
 A request that one program reads as one and the next as two is how requests are smuggled past a proxy. Each mutant is followed by a
-plain request, and sent to both. For as many requests as both have accepted, method, path and body must be equal. Both stand on
-llhttp, in two versions and with different rules on top: a parser of another family would say more.
+plain request, and sent to each. For as many requests as the server and another one have accepted, method, path and body must be
+equal. Node stands on llhttp as the server does, in another version and with other rules on top; nginx, which is asked if it is
+installed, has a parser of its own, and passes what it accepts on to node.
 """
 
 import argparse
 import json
+import os
 import random
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -27,6 +30,17 @@ const server = require('http').createServer((request, response) => {
     Buffer.concat(parts).toString('hex')]) + '\\n'));
 });
 server.listen(process.argv[1]);
+"""
+
+NGINX = """
+daemon off; master_process off; pid PLACE/pid; error_log /dev/null;
+events {}
+http {
+  access_log off; keepalive_requests 100000000; merge_slashes off;
+  client_body_temp_path PLACE/body; proxy_temp_path PLACE/proxy; fastcgi_temp_path PLACE/fastcgi; uwsgi_temp_path PLACE/uwsgi;
+  scgi_temp_path PLACE/scgi;
+  server { listen unix:PLACE/nginx; location / { proxy_pass http://unix:PLACE/node:; proxy_http_version 1.1; } }
+}
 """
 
 STARTS = [
@@ -109,23 +123,32 @@ def main():
     options = options.parse_args()
     chance = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as directory:
-        ours, theirs = f"{directory}/ours", f"{directory}/node"
+        ours = f"{directory}/ours"
         programs = [
             subprocess.Popen([Path(options.programs) / "web-probe", ours]),
-            subprocess.Popen(["node", "-e", NODE, theirs]),
+            subprocess.Popen(["node", "-e", NODE, f"{directory}/node"]),
         ]
+        peers = ["node"]
+        if nginx := shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin"):
+            peers.append("nginx")
+            configuration = Path(directory, "nginx.conf")
+            configuration.write_text(NGINX.replace("PLACE", directory))
+            programs.append(subprocess.Popen([nginx, "-c", configuration], stderr=subprocess.DEVNULL))
         try:
-            while not all(answers(each) for each in (ours, theirs)):
+            while not all(answers(each) for each in (ours, *(f"{directory}/{peer}" for peer in peers))):
                 time.sleep(0.05)
-            both = 0
+            both = dict.fromkeys(peers, 0)
             for number in range(options.mutants):
                 request = mutant(chance)
-                here, there = accepted(ours, request), [plain(read) for read in accepted(theirs, request)]
-                both += bool(here and there)
-                for own, other in zip(here, there):
-                    if own != other:
-                        raise SystemExit(f"seed {options.seed}, mutant {number}: {request!r}\n  here {here}\n  node {there}")
-            print(f"{options.mutants} mutants, seed {options.seed}; of {both} both have accepted something, nothing was cut in other places")
+                here = accepted(ours, request)
+                for peer in peers if here else []:
+                    there = [plain(read) for read in accepted(f"{directory}/{peer}", request)]
+                    both[peer] += bool(there)
+                    for own, other in zip(here, there):
+                        if own != other:
+                            raise SystemExit(f"seed {options.seed}, mutant {number}: {request!r}\n  here {here}\n  {peer} {there}")
+            counts = ", ".join(f"{peer} {count}" for peer, count in both.items())
+            print(f"{options.mutants} mutants, seed {options.seed}; accepted here and by {counts}; nothing was cut in other places")
         finally:
             for program in programs:
                 program.kill()
