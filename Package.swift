@@ -226,6 +226,13 @@ let package = Package(
                 "CommandContact", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "Reporting",
                 "SystemMonitor", arguments,
             ]),
+        // What is known of a file, by all that may know it: for the command and the pages.
+        module(
+            "Explaining",
+            [
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Fetching", "FileValues", "Filing",
+                "LinuxKernel", "PhotoModel", "Renditions", "Reporting", "Settings",
+            ]),
         // Pages: HTTP as values, and connections.
         module("HTTPValues", ["FileValues"]),
         module("WebServing", ["FileValues", "HTTPValues", "LinuxKernel", system] + http),
@@ -249,8 +256,9 @@ let package = Package(
         module(
             "WebProgram",
             [
-                "CommandContact", "CommandSupport", "ControlProtocol", "DropPages", "DropStore", "FileValues",
-                "HTTPValues", "LinuxKernel", "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DropPages", "DropStore",
+                "Explaining", "FileValues", "HTTPValues", "LinuxKernel", "PhotoModel", "Renditions", "Reporting",
+                "Settings", "SystemMonitor", "Systemd",
                 "WebAccounts", "WebPages", "WebServing", system,
             ]),
         // Programs. A package has one for the daemon, the command, downloads and pages, `photoinbox`; see
@@ -259,8 +267,9 @@ let package = Package(
             name: "photoinbox",
             dependencies: [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonProgram", "Decoding",
-                "Describing", "FetchService", "Fetching", "FileValues", "Filing", "Importing", "LibraryCare",
-                "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor",
+                "Describing", "Explaining", "FetchService", "Fetching", "FileValues", "Filing", "Importing",
+                "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings",
+                "SystemMonitor",
                 "Top", "Watching", "WebAccounts", "WebProgram", "WebServing", arguments, system,
             ], swiftSettings: swiftSettings, linkerSettings: [small]),
         .executableTarget(
@@ -306,7 +315,8 @@ let package = Package(
         tests(
             "WebPagesTests",
             [
-                "CommandContact", "CommandSupport", "ControlProtocol", "HTTPValues", "Reporting", "WebAccounts",
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "HTTPValues", "Reporting",
+                "WebAccounts",
                 "WebPages", "WebServing",
             ], exclude: ["Modules"]),
         .executableTarget(
@@ -368,7 +378,8 @@ let package = Package(
             "CommandTests",
             [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Describing", "DirectoryWatch",
-                "Reporting", "Settings", "Top", "Watching", "photoinbox", "photoinboxd", arguments, database,
+                "Explaining", "Reporting", "Settings", "Top", "Watching", "photoinbox", "photoinboxd", arguments,
+                database,
             ]),
         tests("ManualTests", ["LogMessages", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),
         tests(

@@ -66,10 +66,10 @@ def filed(program, root, photos):
         daemon.stop()
 
 
-def fill(path):
-    """Copies the existing row many times and returns the catalogue's size."""
+def fill(path, **photo):
+    """Copies the existing row many times and returns the catalogue's size; `photo` are more columns that differ by row."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
-        for table, different in DIFFERENT.items():
+        for table, different in (DIFFERENT | {"photo": DIFFERENT["photo"] | photo}).items():
             columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
             if not set(different) <= set(columns):
                 raise RuntimeError(f"the table {table} has other columns")

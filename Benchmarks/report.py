@@ -180,6 +180,12 @@ def print_dump(result):
     verdicts(result)
 
 
+def print_wall(result):
+    print(f"\nThe timeline of {result['rows']:,} photographs ({result['catalogue_bytes'] / 1e6:.0f} MB), to the first byte")
+    table(columns(result["spreads"], ("median", "p99", "max"), 1e6, " ms", 2, []))
+    verdicts(result)
+
+
 def print_search(result):
     print(f"\nSearching {result['rows']:,} photographs with ten words each ({result['catalogue_bytes'] / 1e6:.0f} MB) "
           f"{result['searches']} times, the command's start included, while {result['filed']} others are filed")
@@ -209,7 +215,7 @@ def print_life(result):
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
-    "clients": print_clients, "pages": print_pages, "sending": print_sending, "dump": print_dump, "search": print_search,
+    "clients": print_clients, "pages": print_pages, "sending": print_sending, "dump": print_dump, "wall": print_wall, "search": print_search,
     "descriptions": print_descriptions, "import": print_import, "life": print_life,
 }
 

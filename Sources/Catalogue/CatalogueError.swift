@@ -21,6 +21,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
         /// Another process kept it locked for longer than the timeout.
         case busy
         case inputOutput
+        /// It was ended, since nobody waits for it.
+        case interrupted
         /// This content is already recorded as this photo.
         case alreadyRecorded(photo: Int64)
         /// The path in the library belongs to this photo. Since filing never replaces a file, that photo's copy must be
@@ -68,7 +70,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
     /// transaction, which then counts when the database is next opened.
     package var leavesNothing: Bool {
         switch code {
-        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy: true
+        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy, .interrupted: true
         case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .inputOutput,
             .other:
             false
@@ -78,7 +80,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
     /// Whether a retry may succeed without a repair of the catalogue.
     package var isTransient: Bool {
         switch code {
-        case .diskFull, .replaced, .readOnly, .permission, .busy, .inputOutput, .beingFiled: true
+        case .diskFull, .replaced, .readOnly, .permission, .busy, .inputOutput, .beingFiled, .interrupted: true
         case .missing, .newerSchema, .olderSchema, .corrupt, .alreadyRecorded, .pathTaken, .noSuchIntent, .other: false
         }
     }
@@ -94,6 +96,7 @@ extension CatalogueError.Code {
             case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH: .permission
             case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
             case .SQLITE_IOERR: .inputOutput
+            case .SQLITE_INTERRUPT: .interrupted
             default: .other
             }
     }

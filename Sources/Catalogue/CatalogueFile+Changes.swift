@@ -84,7 +84,7 @@ extension CatalogueError {
     /// Whether the catalogue rejected the change, rather than failed.
     fileprivate var isRefusal: Bool {
         switch code {
-        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent: true
+        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .interrupted: true
         case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .busy,
             .inputOutput, .other:
             false

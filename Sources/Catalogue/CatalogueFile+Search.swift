@@ -105,7 +105,10 @@ extension CatalogueFile {
     package func search(_ query: SearchQuery) throws(CatalogueError) -> [SearchHit] {
         try read("searching") { db in
             if let area = query.area { db.add(function: Self.isInside(area)) }
-            let (sql, arguments) = Self.statement(query)
+            let outcome = query.outcome == nil ? "NULL" : "o.id"
+            let (sql, arguments) = Self.statement(
+                query,
+                columns: "p.id AS photo_id, d.id AS description_id, m.whole AS whole, \(outcome) AS outcome_id")
             return try Row.fetchAll(db, sql: sql, arguments: arguments).map { row in
                 let photo = try (row["photo_id"] as Int64?).flatMap { id in
                     try Row.fetchOne(db, sql: "SELECT \(StoredPhoto.columns) FROM photo WHERE id = ?", arguments: [id])
@@ -154,7 +157,8 @@ extension CatalogueFile {
         }
     }
 
-    private static func statement(_ query: SearchQuery) -> (String, StatementArguments) {
+    /// A statement for `columns` of p (photo), d (description), m (metadata) and, where outcomes are searched, o.
+    static func statement(_ query: SearchQuery, columns: String) -> (String, StatementArguments) {
         var conditions: [String] = []
         var arguments: [(any DatabaseValueConvertible)?] = []
         func require(_ condition: String, _ value: (any DatabaseValueConvertible)?) {
@@ -212,8 +216,6 @@ extension CatalogueFile {
             LEFT JOIN metadata AS m ON m.photo_id = p.id
             """
         if query.outcome == nil { conditions.append("p.superseded_at IS NULL") }
-        let columns =
-            "p.id AS photo_id, d.id AS description_id, m.whole AS whole, \(query.outcome == nil ? "NULL" : "o.id") AS outcome_id"
         arguments.append(query.limit)
         return (
             "SELECT \(columns) FROM \(source) WHERE \(conditions.joined(separator: " AND ")) ORDER BY "
@@ -224,7 +226,7 @@ extension CatalogueFile {
 }
 
 extension CatalogueFile {
-    private static func isInside(_ area: SearchArea) -> DatabaseFunction {
+    static func isInside(_ area: SearchArea) -> DatabaseFunction {
         DatabaseFunction("is_inside", argumentCount: 2, pure: true) { values in
             guard let latitude = Double.fromDatabaseValue(values[0]),
                 let longitude = Double.fromDatabaseValue(values[1])

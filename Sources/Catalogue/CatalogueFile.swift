@@ -126,6 +126,7 @@ package final class CatalogueFile: Sendable {
         setAside = nil
         isWriter = false
         isUnchecked = false
+        connection = Locked(nil)
         let operation = "reading the catalogue \(path)"
         do {
             do { _ = try FileStatus(at: BytePath(path), followingLinks: true) } catch {
@@ -135,8 +136,12 @@ package final class CatalogueFile: Sendable {
             var configuration = Configuration()
             configuration.readonly = true
             configuration.busyMode = .timeout(Self.busyTimeout)
+            // A reader may be confined so that it can make no file.
+            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+            // What is put at the path from now on is another file for ``loss(_:)``, also if it is the one that is opened.
+            noteOpenFile()
             let database = try DatabaseQueue(path: path, configuration: configuration)
-            connection = Locked(database)
+            connection.withLock { $0 = database }
             try database.read { db in
                 try Self.requireKnownVersion(db, operation)
                 guard try Schema.migrator.hasCompletedMigrations(db) else {

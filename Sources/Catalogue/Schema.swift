@@ -33,8 +33,83 @@ enum Schema {
         migrator.registerMigration("14 metadata") { db in try db.execute(sql: metadata) }
         migrator.registerMigration("15 place names") { db in try db.execute(sql: placeNames) }
         migrator.registerMigration("16 sidecars") { db in try db.execute(sql: sidecars) }
+        // Without references of its own, and so without a check of those of all rows.
+        migrator.registerMigration("17 tiles", foreignKeyChecks: .immediate) { db in try db.execute(sql: tiles) }
         return migrator
     }()
+
+    /// What the timeline shows: one row for each photo or set, exact after every statement.
+    private static let tiles = """
+        CREATE TABLE tile (
+            -- Days since 1970 of the local time as recorded, \(noDay) without one, and the second of that day.
+            day INTEGER NOT NULL,
+            second INTEGER NOT NULL,
+            -- The photo that stands for its set.
+            photo_id INTEGER NOT NULL,
+            -- 1: there is a raw file beside the picture, 2: there is a film. 4: it is a film, 8: it is a raw file.
+            kind INTEGER NOT NULL,
+            -- How its SHA-256 begins, since another catalogue may give its number to another photo.
+            mark BLOB NOT NULL,
+            PRIMARY KEY (day, second, photo_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE tile_day (day INTEGER PRIMARY KEY, photos INTEGER NOT NULL) STRICT;
+        INSERT INTO tile (day, second, photo_id, kind, mark) \(tiles(of: "true")) ORDER BY 1, 2, 3;
+        CREATE UNIQUE INDEX tile_photo ON tile (photo_id);
+        INSERT INTO tile_day SELECT day, count(*) FROM tile GROUP BY day;
+        CREATE TRIGGER tile_inserted AFTER INSERT ON tile BEGIN
+            INSERT INTO tile_day SELECT new.day, 0 WHERE NOT EXISTS (SELECT 1 FROM tile_day WHERE day = new.day);
+            UPDATE tile_day SET photos = photos + 1 WHERE day = new.day;
+        END;
+        CREATE TRIGGER tile_deleted AFTER DELETE ON tile BEGIN
+            UPDATE tile_day SET photos = photos - 1 WHERE day = old.day;
+            DELETE FROM tile_day WHERE day = old.day AND photos = 0;
+        END;
+        CREATE TRIGGER tile_photo_inserted AFTER INSERT ON photo BEGIN
+            \(tilesAnew("SELECT new.id UNION ALL SELECT id FROM photo WHERE set_id = new.set_id"))
+        END;
+        CREATE TRIGGER tile_photo_updated AFTER UPDATE OF superseded_at, set_id, role, captured, sha256 ON photo BEGIN
+            \(tilesAnew("SELECT new.id UNION ALL SELECT id FROM photo WHERE set_id IN (old.set_id, new.set_id)"))
+        END;
+        CREATE TRIGGER tile_photo_deleted AFTER DELETE ON photo BEGIN
+            \(tilesAnew("SELECT old.id UNION ALL SELECT id FROM photo WHERE set_id = old.set_id"))
+        END;
+        """
+
+    /// The day of photos without a date.
+    static let noDay = Int32.max
+
+    private static func tilesAnew(_ photos: String) -> String {
+        """
+        DELETE FROM tile WHERE photo_id IN (\(photos));
+        INSERT INTO tile (day, second, photo_id, kind, mark) \(tiles(of: "face.id IN (\(photos))"));
+        """
+    }
+
+    /// The tiles of those photos for which `condition` holds and which stand for their sets: pictures before raw files before
+    /// films, and the first filed.
+    private static func tiles(of condition: String) -> String {
+        func rank(_ photo: String) -> String { "CASE \(photo).role WHEN 'raw' THEN 1 WHEN 'film' THEN 2 ELSE 0 END" }
+        func isShown(_ photo: String) -> String {
+            "\(photo).superseded_at IS NULL AND \(photo).role IS NOT 'sidecar'"
+        }
+        let beside = "SELECT 1 FROM photo AS other WHERE other.set_id = face.set_id AND \(isShown("other"))"
+        let (date, clock) = ("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]", "[0-9][0-9]:[0-9][0-9]:[0-9][0-9]")
+        // NULL for a date that is not in the calendar.
+        let day =
+            "CASE WHEN captured GLOB '\(date)*' THEN strftime('%s', substr(captured, 1, 10)) / 86400 END"
+        let second = "substr(captured, 12, 2) * 3600 + substr(captured, 15, 2) * 60 + substr(captured, 18, 2)"
+        return """
+            SELECT coalesce(\(day), \(noDay)),
+                CASE WHEN \(day) IS NOT NULL AND captured GLOB '\(date)T\(clock)*' THEN min(86399, \(second)) ELSE 0 END,
+                face.id,
+                CASE \(rank("face")) WHEN 0
+                    THEN EXISTS (\(beside) AND other.role = 'raw') + 2 * EXISTS (\(beside) AND other.role = 'film')
+                    WHEN 1 THEN 8 ELSE 4 END,
+                substr(face.sha256, 1, 4)
+            FROM photo AS face WHERE (\(condition)) AND \(isShown("face"))
+                AND NOT EXISTS (\(beside) AND (\(rank("other")), other.id) < (\(rank("face")), face.id))
+            """
+    }
 
     /// What is written beside photos that have descriptions; kept whether or not the daemon writes it.
     private static let sidecars = """

@@ -97,32 +97,18 @@ package struct SearchCommand: DaemonCommand {
 
     package func validate() throws {
         if limit < 1 { throw ValidationError("--limit must be at least 1.") }
-        if let rating, !(0...5).contains(rating) { throw ValidationError("--rating must be from 0 to 5.") }
+        if let rating, !SearchQuery.ratings.contains(rating) { throw ValidationError("--rating must be from 0 to 5.") }
         if near != nil, bbox != nil { throw ValidationError("--near and --bbox exclude each other.") }
         for (name, time) in [("--from", from), ("--until", until)] {
-            if let time, !Self.isBeginningOfTime(time) {
+            if let time, !SearchQuery.isBeginningOfTime(time) {
                 throw ValidationError("\(name) must be like 2026, 2026-08, 2026-08-21 or 2026-08-21T14:07.")
             }
         }
     }
 
-    /// Whether this is the beginning of a time.
-    private static func isBeginningOfTime(_ text: String) -> Bool {
-        let pattern = Array("dddd-dd-ddTdd:dd:dd".utf8)
-        let bytes = Array(text.utf8)
-        guard [4, 7, 10, 13, 16, 19].contains(bytes.count) else { return false }
-        let isOfDigits = zip(bytes, pattern).allSatisfy { byte, wanted in
-            wanted == UInt8(ascii: "d") ? (0x30...0x39).contains(byte) : byte == wanted
-        }
-        // An impossible month or day would silently match nothing.
-        let number = { (place: Int) in Int(bytes[place] - 0x30) * 10 + Int(bytes[place + 1] - 0x30) }
-        return isOfDigits && (bytes.count < 7 || (1...12).contains(number(5)))
-            && (bytes.count < 10 || (1...31).contains(number(8)))
-    }
-
     package func run(at places: Places) throws {
         var query = SearchQuery()
-        query.words = words.flatMap { $0.split(separator: " ").map(String.init) }
+        query.words = words.flatMap { SearchQuery.words($0) }
         (query.keywords, query.people, query.place, query.title) = (keyword, person, place, title)
         (query.camera, query.lens, query.name, query.rating) = (camera, lens, name, rating)
         query.area = near?.area ?? bbox?.area

@@ -24,6 +24,7 @@ package enum MediaType: String, Hashable, Sendable, CaseIterable {
         case "css": .css
         case "js": .script
         case "svg": .svg
+        case "json": .json
         default: nil
         }
     }

@@ -59,6 +59,11 @@ package struct RequestTarget: Hashable, Sendable {
         return found.count == 1 ? found[0].value : nil
     }
 
+    /// All values of a parameter, in their order.
+    package func values(of name: String) -> [String] { parameters.filter { $0.name == name }.map(\.value) }
+
+    package var parameterNames: Set<String> { Set(parameters.map(\.name)) }
+
     private static func segment(_ piece: Substring) -> String? {
         guard let segment = percentDecoded(piece), !segment.isEmpty, segment != ".", segment != "..",
             !segment.utf8.contains(UInt8(ascii: "/")), !segment.utf8.contains(UInt8(ascii: "\\"))

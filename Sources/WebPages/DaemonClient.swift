@@ -12,7 +12,7 @@ package actor DaemonClient {
     private let contact: ControlContact
     /// Kept open from one question to the next.
     private var line = ControlLine()
-    private var last: (state: DaemonState, at: ContinuousClock.Instant)?
+    private var last: (state: Result<DaemonState, CommandFailure>, until: ContinuousClock.Instant)?
 
     /// How long an answer is waited for, in seconds. What was requested is done all the same.
     private static let patience = (state: 5, request: 60)
@@ -24,14 +24,20 @@ package actor DaemonClient {
     }
 
     func state() throws(CommandFailure) -> DaemonState {
-        let state = try contact.daemonState(within: Self.patience.state, by: &line)
-        last = (state, .now)
-        return state
+        let begun = ContinuousClock.now
+        let state: Result<DaemonState, CommandFailure>
+        do throws(CommandFailure) {
+            state = .success(try contact.daemonState(within: Self.patience.state, by: &line))
+        } catch { state = .failure(error) }
+        // Those who ask a daemon that does not answer do not wait one after the other.
+        last = (state, .now + max(.seconds(1), begun.duration(to: .now)))
+        return try state.get()
     }
 
-    /// The state as it was asked for within the last second, by whoever looks.
+    /// The state as it was asked for within the last second, by whoever looks; or why it is not known, for as long as it took to
+    /// learn that.
     func recentState() throws(CommandFailure) -> DaemonState {
-        if let last, last.at.duration(to: .now) < .seconds(1) { return last.state }
+        if let last, .now < last.until { return try last.state.get() }
         return try state()
     }
 

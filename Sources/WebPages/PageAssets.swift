@@ -15,6 +15,15 @@ enum PageAssets {
         "text.js": PackageResources.text_js, "sign-in.js": PackageResources.sign_in_js,
         "now.js": PackageResources.now_js, "decisions.js": PackageResources.decisions_js,
         "confirm.js": PackageResources.confirm_js, "chosen.js": PackageResources.chosen_js,
+        "search.js": PackageResources.search_js,
+        // Of Photos.
+        "photos.css": PackageResources.photos_css, "photos.js": PackageResources.photos_js,
+        "wall.js": PackageResources.wall_js,
+        "viewer.js": PackageResources.viewer_js, "timeline.js": PackageResources.timeline_js,
+        "layout.js": PackageResources.layout_js, "captions.js": PackageResources.captions_js,
+        // Of Map.
+        "map.js": PackageResources.map_js, "grid.js": PackageResources.grid_js,
+        "world.json": PackageResources.world_json,
         // Of Drop, and of guests.
         "guest.js": PackageResources.guest_js, "drop.js": PackageResources.drop_js,
         "queue.js": PackageResources.queue_js,

@@ -3,16 +3,12 @@ import CommandSupport
 import ControlProtocol
 import FileValues
 import HTTPValues
-package import LinuxKernel
 import Reporting
 package import WebAccounts
 package import WebServing
 
 /// Answers requests for the pages: who may ask for what, and what each address gives.
 package struct PageServer: Sendable {
-    /// Opens the small picture of the photo with this hash.
-    package typealias Thumbnails = @Sendable ([UInt8]) throws(SystemCallError) -> OwnedDescriptor
-
     package struct Options: Sendable {
         /// The user of a proxy that verifies people and names them in `Remote-User`, on a local socket.
         package var proxy: UInt32?
@@ -25,6 +21,9 @@ package struct PageServer: Sendable {
         package var hosts: Set<String>?
         /// The way to what receives photos, if there is any.
         package var drop: Drop?
+        /// Asked when the library may not be opened: whether the program has given up access to what is at its path now. Then it
+        /// ends soon.
+        package var mayNotOpen: @Sendable () -> Bool = { false }
         /// Writes a line for the administrator.
         package var log: @Sendable (String) -> Void = { _ in }
 
@@ -38,18 +37,18 @@ package struct PageServer: Sendable {
     private let actions: DaemonClient
     private let looks: DaemonClient
     private let live: LiveHub
+    private let wall: Wall
 
-    package init(
-        _ places: Places, accounts: Accounts, options: Options, thumbnails: @escaping Thumbnails
-    ) {
+    package init(_ places: Places, accounts: Accounts, options: Options, views: PhotoViews) {
         self.accounts = accounts
         self.options = options
-        records = Records(places, thumbnails: thumbnails)
+        records = Records(places, views)
         similar = SimilarPhotos(places)
         actions = DaemonClient(runtime: places.runtime, purpose: "actions")
         let looks = DaemonClient(runtime: places.runtime, purpose: "state")
         self.looks = looks
         live = LiveHub { await looks.liveEvent() }
+        wall = Wall(places, views, records, looks, mayNotOpen: options.mayNotOpen)
     }
 
     package func answer(to request: WebRequest) async -> WebResponse {
@@ -94,7 +93,8 @@ package struct PageServer: Sendable {
             do throws(CommandFailure) { return .json(try await similar.list()) } catch { return .failure(error) }
         case .thumbnail(let hash):
             guard let content = await records.thumbnail(of: hash) else { return .notFound }
-            return await self.content(content, .jpeg, request.head, caching: .asking)
+            return await content.response(.jpeg, request.head, caching: .asking)
+        case .wall(let address): return await wall.answer(address, request)
         case .quarantined(let operation): return await quarantined(operation, request.head)
         case .action: return await act(request, for: person?.name ?? "")
         }
@@ -153,39 +153,9 @@ package struct PageServer: Sendable {
         do throws(CommandFailure) {
             guard let content = try await records.file(quarantinedBy: operation) else { return .notFound }
             let type = MediaType.ofPhoto(named: content.name.escaped)
-            return await self.content(
-                content, type, head, caching: .asking, isDownload: !type.isPicture || head.target["download"] != nil)
+            return await content.response(
+                type, head, caching: .asking, isDownload: !type.isPicture || head.target["download"] != nil)
         } catch { return .failure(error) }
-    }
-
-    /// A content, or the part of it that was asked for.
-    private func content(
-        _ content: OpenContent, _ type: MediaType, _ head: RequestHead, caching: WebResponse.Caching,
-        isDownload: Bool = false
-    ) async -> WebResponse {
-        var fields = [(name: "ETag", value: content.tag.description), (name: "Accept-Ranges", value: "bytes")]
-        switch Precondition(head, content.tag) {
-        case .failed: return .failure(.preconditionFailed, "it has changed")
-        case .notModified: return WebResponse(type, .bytes([]), .notModified, caching: caching, fields: fields)
-        case .proceed: break
-        }
-        if isDownload {
-            fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(percentEncoded(content.name.bytes))"))
-        }
-        let (range, status): (Range<UInt64>, HTTPStatus)
-        switch head.range(of: content.size, content.tag) {
-        case .unsatisfiable:
-            return .failure(
-                .rangeNotSatisfiable, "it has \(content.size) bytes",
-                fields: [("Content-Range", "bytes */\(content.size)")])
-        case .whole: (range, status) = (0..<content.size, .ok)
-        case .part(let part):
-            (range, status) = (part, .partialContent)
-            let last = part.upperBound - 1
-            fields.append(("Content-Range", "bytes \(part.lowerBound)-\(last)/\(content.size)"))
-        }
-        let body = WebResponse.Body.stream(length: UInt64(range.count), await content.stream(range))
-        return WebResponse(type, body, status, caching: caching, fields: fields)
     }
 
     // MARK: - What is done
@@ -215,6 +185,12 @@ extension WebResponse {
     }
 
     static func failure(_ failure: CommandFailure) -> WebResponse {
-        .failure(failure.status == .permission ? .forbidden : .unavailable, failure.message, action: failure.action)
+        let status: HTTPStatus =
+            switch failure.status {
+            case .permission: .forbidden
+            case .failed: .failed
+            default: .unavailable
+            }
+        return .failure(status, failure.message, action: failure.action)
     }
 }

@@ -1,9 +1,11 @@
 import Catalogue
 import CommandContact
 import CommandSupport
+import ControlProtocol
 import FileValues
 import HTTPValues
 import LinuxKernel
+import PhotoModel
 import Reporting
 import Settings
 import SystemMonitor
@@ -16,14 +18,11 @@ actor Records {
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
 
     private let places: Places
-    private let thumbnails: PageServer.Thumbnails
+    private let views: PhotoViews
     /// How many quarantined files are listed.
     private static let listed = 200
 
-    init(_ places: Places, thumbnails: @escaping PageServer.Thumbnails) {
-        self.places = places
-        self.thumbnails = thumbnails
-    }
+    init(_ places: Places, _ views: PhotoViews) { (self.places, self.views) = (places, views) }
 
     /// The quarantined files, newest first.
     func quarantined() throws(CommandFailure) -> [JSONValue] {
@@ -66,21 +65,42 @@ actor Records {
     }
 
     func thumbnail(of hash: [UInt8]) -> OpenContent? {
-        guard let file = try? thumbnails(hash) else { return nil }
+        guard let file = try? views.open(hash, .tile) else { return nil }
         return OpenContent(file, named: "thumbnail.jpg", queue: queue)
     }
-}
 
-extension Places {
-    /// What `body` reads from the catalogue.
-    func reading<Value>(_ body: (CatalogueFile) throws(CatalogueError) -> Value) throws(CommandFailure) -> Value {
-        do {
-            let catalogue = try openCatalogue()
-            defer { catalogue.close() }
-            return try body(catalogue)
-        } catch let error as CatalogueError {
-            throw CommandFailure(error, path: catalogue.escaped)
-        } catch let error as CommandFailure { throw error } catch { throw CommandFailure(.failed, "\(error)") }
+    /// What is known of a photo; nil if there is no such photo.
+    func photo(
+        _ key: PhotoKey, _ state: Result<DaemonState, CommandFailure>
+    ) throws(CommandFailure) -> JSONValue? {
+        try places.reading { catalogue throws(CatalogueError) in
+            guard let stored = try catalogue.photo(id: Int64(key.id)), stored.supersededAt == nil,
+                key.isOf(stored.photo.sha256)
+            else { return nil }
+            let account = try views.tell(stored, catalogue, state)
+            return .object([
+                JSONField("key", key.description), JSONField("record", account.record), JSONField("why", account.why),
+                JSONField("members", try catalogue.photos(inSetOf: stored).compactMap(Self.member)),
+                JSONField(
+                    "renditions",
+                    account.renditions.filter(\.kind.isPicture).map { rendition in
+                        JSONValue.object([
+                            JSONField("name", rendition.kind.rawValue), JSONField("state", rendition.state),
+                            JSONField("reason", rendition.reason),
+                        ])
+                    }),
+            ])
+        }
+    }
+
+    private static func member(_ stored: StoredPhoto) -> JSONValue? {
+        guard let id = UInt32(exactly: stored.id) else { return nil }
+        let photo = stored.photo
+        return .object(
+            [
+                JSONField("key", PhotoKey(id: id, hash: photo.sha256).description),
+                JSONField("role", photo.part.role), JSONField("size", photo.size),
+            ] + JSONField.path("name", photo.originalName))
     }
 }
 
@@ -94,20 +114,27 @@ actor OpenContent {
     /// The same file, not written to since, has the same tag.
     nonisolated let tag: EntityTag
     private let file: OwnedDescriptor
+    /// What is taken as long as it is open.
+    private let place: Downloads.Place?
     private var rest: Range<UInt64> = 0..<0
 
     private static let piece: UInt64 = 128 << 10
 
-    /// Nil unless it is a regular file.
-    init?(_ file: consuming OwnedDescriptor, named name: BytePath, queue: MonitorQueue) {
+    /// Nil unless it is a regular file. Without a tag, its is made of what changes when it is written to.
+    init?(
+        _ file: consuming OwnedDescriptor, named name: BytePath, queue: MonitorQueue, tag: EntityTag? = nil,
+        holding place: Downloads.Place? = nil
+    ) {
         guard let status = try? FileStatus(of: file), status.kind == .regular else { return nil }
         let identity = status.identity
         size = identity.size
         let changed = identity.changed
-        tag = EntityTag("\(identity.inode)-\(identity.size)-\(changed.seconds).\(changed.nanoseconds)")
+        self.tag =
+            tag ?? EntityTag("\(identity.inode)-\(identity.size)-\(changed.seconds).\(changed.nanoseconds)")
         self.name = name
         self.queue = queue
         self.file = file
+        self.place = place
     }
 
     /// These bytes, read as they are asked for. Ends early where the file does, or cannot be read.
@@ -122,5 +149,37 @@ actor OpenContent {
         guard let bytes = try? file.read(count, at: rest.lowerBound), !bytes.isEmpty else { return nil }
         rest = rest.lowerBound + UInt64(bytes.count)..<rest.upperBound
         return bytes
+    }
+}
+
+extension OpenContent {
+    /// A content, or the part of it that was asked for.
+    nonisolated func response(
+        _ type: MediaType, _ head: RequestHead, caching: WebResponse.Caching, isDownload: Bool = false,
+        fields others: [(name: String, value: String)] = []
+    ) async -> WebResponse {
+        var fields = [(name: "ETag", value: tag.description), (name: "Accept-Ranges", value: "bytes")] + others
+        switch Precondition(head, tag) {
+        case .failed: return .failure(.preconditionFailed, "it has changed")
+        case .notModified: return WebResponse(type, .bytes([]), .notModified, caching: caching, fields: fields)
+        case .proceed: break
+        }
+        if isDownload {
+            fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(percentEncoded(name.bytes))"))
+        }
+        let (range, status): (Range<UInt64>, HTTPStatus)
+        switch head.range(of: size, tag) {
+        case .unsatisfiable:
+            return .failure(
+                .rangeNotSatisfiable, "it has \(size) bytes",
+                fields: [("Content-Range", "bytes */\(size)")])
+        case .whole: (range, status) = (0..<size, .ok)
+        case .part(let part):
+            (range, status) = (part, .partialContent)
+            let last = part.upperBound - 1
+            fields.append(("Content-Range", "bytes \(part.lowerBound)-\(last)/\(size)"))
+        }
+        let body = WebResponse.Body.stream(length: UInt64(range.count), await stream(range))
+        return WebResponse(type, body, status, caching: caching, fields: fields)
     }
 }

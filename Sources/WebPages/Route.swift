@@ -20,6 +20,8 @@ enum Route: Hashable {
     case similar
     /// The small picture of a filed photo, by the hash of its content.
     case thumbnail([UInt8])
+    /// The timeline and its photos.
+    case wall(WallAddress)
     /// A quarantined file, by its operation.
     case quarantined(Int64)
     /// A request to the daemon.
@@ -40,19 +42,21 @@ enum Route: Hashable {
         case ("decisions", 1): self = .decisions
         case ("similar", 1): self = .similar
         case ("action", 1): self = .action
-        case ("t", 2):
-            guard let hash = bytes(ofHexadecimal: parts[1].utf8), hash.count == 32 else { return nil }
+        case ("t", 2) where parts[1].utf8.count == 64:
+            guard let hash = bytes(ofHexadecimal: parts[1].utf8) else { return nil }
             self = .thumbnail(hash)
         case ("quarantined", 2):
             guard let operation = Int64(parts[1]), operation > 0 else { return nil }
             self = .quarantined(operation)
-        default: return nil
+        default:
+            guard let address = WallAddress(parts) else { return nil }
+            self = .wall(address)
         }
     }
 
     var methods: [HTTPMethod] {
         switch self {
-        case .page, .asset, .person, .live, .decisions, .similar, .thumbnail, .quarantined: [.get, .head]
+        case .page, .asset, .person, .live, .decisions, .similar, .thumbnail, .wall, .quarantined: [.get, .head]
         case .session: [.post, .delete]
         case .link, .action: [.post]
         }
@@ -62,7 +66,7 @@ enum Route: Hashable {
     var role: Role? {
         switch self {
         case .page, .asset, .session, .link: nil
-        case .person, .live, .decisions, .similar, .thumbnail, .quarantined: .viewer
+        case .person, .live, .decisions, .similar, .thumbnail, .wall, .quarantined: .viewer
         case .action: .operator
         }
     }

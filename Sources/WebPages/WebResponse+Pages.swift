@@ -17,6 +17,8 @@ extension WebResponse {
         case never = "no-store"
         /// The address changes with the content.
         case forever = "private, max-age=31536000, immutable"
+        /// It is made anew when its settings change.
+        case forADay = "private, max-age=86400"
         /// Asks each time, and gets it only if it has changed.
         case asking = "private, no-cache"
     }

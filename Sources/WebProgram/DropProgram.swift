@@ -40,27 +40,13 @@ package enum DropProgram {
             limits.idle = SocketProgram.idle
             // Of those who send too little the pages decide first.
             limits.stall = .seconds(60)
-            // Its server, once there is one.
-            let running = Locked<WebServer?>(nil)
-            @Sendable func endSoon() {
-                Task {
-                    try? await Task.sleep(for: .seconds(2))
-                    running.withLock { $0 }?.stop()
-                }
-            }
+            let ending = SocketProgram.Ending()
             do {
-                let isEnding = Locked(false)
                 let drop = try open(options) { reason in
-                    let isFirst = isEnding.withLock { isEnding in
-                        defer { isEnding = true }
-                        return !isEnding
-                    }
-                    guard isFirst else { return }
-                    program.log("\(reason); starting anew")
-                    endSoon()
+                    if ending.begin() { program.log("\(reason); starting anew") }
                 }
                 let server = WebServer(limits, streaming: { _ in true }) { await drop.answer(to: $0, &$1) }
-                running.withLock { $0 = server }
+                ending.running.withLock { $0 = server }
                 return SocketProgram.Service(server: server) { drop.close() }
             } catch {
                 // Whoever waits is answered. Then it ends, however many come, and the next one starts it anew.
@@ -69,8 +55,8 @@ package enum DropProgram {
                 let server = WebServer(limits, streaming: { _ in true }) { _, _ in
                     .text(.unavailable, "photos cannot be received now")
                 }
-                running.withLock { $0 = server }
-                endSoon()
+                ending.running.withLock { $0 = server }
+                ending.begin()
                 return SocketProgram.Service(server: server)
             }
         }

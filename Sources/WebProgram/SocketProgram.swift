@@ -19,6 +19,28 @@ struct SocketProgram: Sendable {
         var end: @Sendable () async -> Void = {}
     }
 
+    /// Ends a server soon, so that the next one starts anew: whoever waits is answered first.
+    struct Ending: Sendable {
+        /// The server, once there is one.
+        let running = Locked<WebServer?>(nil)
+        private let isEnding = Locked(false)
+
+        /// Whether this is the first call.
+        @discardableResult
+        func begin() -> Bool {
+            let isFirst = isEnding.withLock { isEnding in
+                defer { isEnding = true }
+                return !isEnding
+            }
+            guard isFirst else { return false }
+            Task {
+                try? await Task.sleep(for: .seconds(2))
+                running.withLock { $0 }?.stop()
+            }
+            return true
+        }
+    }
+
     /// The program's main function: serves the sockets that the service manager has opened, by what `prepare` makes of the
     /// options before any thread exists.
     func main(_ prepare: ([String: String]) throws -> Service) -> Never {

@@ -1,5 +1,7 @@
+import Catalogue
 package import CommandContact
 import CommandSupport
+import Explaining
 package import FileValues
 import Glibc
 import LinuxKernel
@@ -50,11 +52,14 @@ package struct WebProgram {
         program.main { options in
             var limits = WebLimits()
             limits.idle = SocketProgram.idle
-            return SocketProgram.Service(server: try WebProgram(options).server(limits))
+            let ending = SocketProgram.Ending()
+            let server = try WebProgram(options, ending).server(limits)
+            ending.running.withLock { $0 = server }
+            return SocketProgram.Service(server: server)
         }
     }
 
-    private init(_ given: [String: String]) throws {
+    private init(_ given: [String: String], _ ending: SocketProgram.Ending) throws {
         // The daemon that runs has read a configuration without mistakes.
         places = try Places(
             PlaceOptions(config: given["--config"].map { RawArgument(path: BytePath($0)) }), despiteMistakes: true,
@@ -72,6 +77,17 @@ package struct WebProgram {
         // With a mistake in the configuration nobody knows whether there is one; photoinbox-drop says what is wrong.
         if places.settings?.dropInbox != nil || places.hasMistakes { options.drop = DropProgram.relay }
         confine(to: people.parent, writing: BytePath(own))
+        guard let library = places.settings?.library?.path else { return }
+        // Landlock's rule is for the directory, not for its path: a disk that is mounted later, or again, is another one.
+        @Sendable func directory() -> [UInt64]? {
+            (try? FileStatus(at: library, followingLinks: true)).map { [UInt64($0.device), $0.identity.inode] }
+        }
+        let ruled = directory()
+        options.mayNotOpen = {
+            guard directory() != ruled else { return false }
+            if ending.begin() { Self.program.log("another directory is at \(library); starting anew") }
+            return true
+        }
     }
 
     /// Gives up all files but those that are shown, the configuration's directory with web.users, and its own state. What the
@@ -82,7 +98,7 @@ package struct WebProgram {
         let file = people.appending(Self.peopleFile)
         let shown =
             [people, (try? realPath(file))?.parent ?? people, places.state, places.catalogue.parent]
-            + (places.settings?.library.map { [$0.quarantine] } ?? [])
+            + (places.settings?.library.map { [$0.path, $0.quarantine] } ?? [])
         for inbox in places.settings?.inboxes ?? [] where shown.contains(where: { inbox.path.isInside($0) }) {
             options.log("inbox \(inbox.name) is beside the configuration or the state, and so can be read from here")
         }
@@ -93,18 +109,40 @@ package struct WebProgram {
 
     // MARK: - Serving
 
+    /// The longer side of pictures in the timeline, which has squares of at most so many pixels.
+    private static let tileSize: UInt32 = 256
+
+    private static func views(of places: Places) -> PhotoViews {
+        let work = ThumbnailWork(places.settings, state: places.state)
+        let sizes = work.settings.sizes
+        let ofTiles = sizes.last { $0 >= tileSize } ?? sizes.first
+        return PhotoViews { hash, picture throws(SystemCallError) in
+            let word =
+                switch picture {
+                case .tile: ofTiles.map { "\($0)" }
+                case .largest: sizes.first { work.store.has(hash, size: $0) }.map { "\($0)" }
+                case .rendition(let kind): work.word(of: kind)
+                }
+            guard let word else { throw SystemCallError("open", .noSuchFileOrDirectory) }
+            return try work.store.open(hash, word)
+        } tell: { photo, catalogue, state throws(CatalogueError) in
+            let account = try Account(of: photo, in: catalogue, places)
+            return PhotoViews.Account(
+                record: .object(account.fields),
+                why: try Explanation(photo, in: catalogue, places, state: state).json,
+                renditions: account.renditions.map {
+                    PhotoViews.Rendition($0.kind, state: $0.state.rawValue, reason: $0.reason)
+                })
+        }
+    }
+
     /// Serves until the process is ended.
     package func serve(_ listeners: [WebListener]) -> Never {
         Self.program.serve(SocketProgram.Service(server: server(WebLimits())), listeners)
     }
 
     private func server(_ limits: WebLimits) -> WebServer {
-        let store = ThumbnailStore(state: places.state)
-        let sizes = (places.settings?.pictures ?? .standard).sizes
-        let pages = PageServer(places, accounts: accounts, options: options) { hash throws(SystemCallError) in
-            guard let size = sizes.last else { throw SystemCallError("open", .noSuchFileOrDirectory) }
-            return try store.open(hash, "\(size)")
-        }
+        let pages = PageServer(places, accounts: accounts, options: options, views: Self.views(of: places))
         Task { [accounts, options] in if let mistake = await accounts.mistake { options.log(mistake) } }
         return WebServer(limits, streaming: PageServer.isStreamed) { await pages.answer(to: $0, &$1) }
     }

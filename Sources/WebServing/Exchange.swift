@@ -13,9 +13,14 @@ package struct WebRequest: Sendable {
     package let head: RequestHead
     package let body: [UInt8]
     package let peer: WebPeer
+    /// Whether its client has closed the connection, so that nobody waits for the answer.
+    package let hasLeft: @Sendable () -> Bool
 
-    package init(head: RequestHead, body: [UInt8] = [], peer: WebPeer = .network) {
-        (self.head, self.body, self.peer) = (head, body, peer)
+    package init(
+        head: RequestHead, body: [UInt8] = [], peer: WebPeer = .network,
+        hasLeft: @escaping @Sendable () -> Bool = { false }
+    ) {
+        (self.head, self.body, self.peer, self.hasLeft) = (head, body, peer, hasLeft)
     }
 }
 

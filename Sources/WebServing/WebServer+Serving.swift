@@ -71,7 +71,8 @@ extension WebServer {
                 body += buffer.readableBytesView
             case .end:
                 entered(.working, channel)
-                return .request(WebRequest(head: head, body: body, peer: peer), isLast: isLast)
+                let request = WebRequest(head: head, body: body, peer: peer) { !channel.isActive }
+                return .request(request, isLast: isLast)
             }
         }
         return .end

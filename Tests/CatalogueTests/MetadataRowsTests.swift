@@ -280,6 +280,38 @@ struct MetadataRowsTests {
         #expect(try inside(.box(west: -180, south: -90, east: 180, north: 90)) == Array(photos.dropFirst()))
     }
 
+    @Test("Photos of the timeline are counted by cells of the map, the fullest first")
+    func cells() throws {
+        let place = try Place()
+        let catalogue = try place.open()
+        let places: [(Double, Double)] = [
+            (54.3233, 10.1228), (54.31, 10.13), (-17.0, 179.9), (-17.0, -179.9), (90, 180), (-90, -180),
+        ]
+        let photos = try places.indices.map { try catalogue.file(UInt8($0 + 1)).photo }
+        for (photo, place) in zip(photos, places) {
+            try record(catalogue, photo) {
+                $0.position = PhotoMetadata.Position(latitude: place.0, longitude: place.1)
+                $0.place.city = photo == photos[1] ? "Kiel" : nil
+            }
+        }
+        func cells(_ area: SearchArea, size: Double, limit: Int = 100) throws -> Bounded<PlaceCell> {
+            try catalogue.cells(of: PlaceGrid(area, width: size, height: size), limit: limit) { true }
+        }
+        let earth = SearchArea.box(west: -180, south: -90, east: 180, north: 90)
+        let all = try cells(earth, size: 1)
+        #expect(all.values.map(\.photos) == [2, 1, 1, 1, 1] && !all.isCut)
+        let first = try #require(all.values.first)
+        #expect(Int64(first.newest) == photos[1] && first.mark == [2, 2, 2, 2] && first.place == "Kiel")
+        #expect(abs(first.latitude - 54.31665) < 0.0001 && abs(first.longitude - 10.1264) < 0.0001)
+        #expect(first.west <= 10.1228 && first.east >= 10.13 && first.south <= 54.31 && first.north >= 54.3233)
+        #expect(try cells(earth, size: 0.001).values.count == 6)
+        #expect(try cells(earth, size: 360).values.map(\.photos) == [5, 1], "180 degrees east are a cell of their own")
+        #expect(try cells(.box(west: 179, south: -18, east: -179, north: -16), size: 1).values.map(\.photos) == [1, 1])
+        #expect(try cells(.box(west: 0, south: 0, east: 9, north: 9), size: 1).values.isEmpty)
+        let some = try cells(earth, size: 1, limit: 2)
+        #expect(some.isCut && some.values.map(\.photos) == [2, 1])
+    }
+
     @Test("Descriptions of a catalogue without metadata are found after its migration")
     func migrated() throws {
         let place = try Place()

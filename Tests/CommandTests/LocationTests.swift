@@ -1,7 +1,7 @@
 import FileValues
 import Testing
 
-@testable import photoinbox
+@testable import Explaining
 
 @Suite struct LocationTests {
     private static let card = InboxPlace(name: "card", path: "/srv/in/card")

@@ -10,13 +10,13 @@ extension EndToEnd {
     @Suite("What photos say of themselves is found")
     struct Metadata {
         static let exiftool = "/usr/bin/exiftool"
-        private static let hasExiftool = access(exiftool, X_OK) == 0
+        static let hasExiftool = access(exiftool, X_OK) == 0
 
         /// A photo with metadata that exiftool has written.
-        private func photo(_ number: Int, in house: House, _ arguments: [String]) throws -> Data {
+        static func photo(_ number: Int, in house: House, _ arguments: [String]) throws -> Data {
             let path = "\(house.outside)/\(UUID()).jpg"
             try write(try Photos.unique(number), to: path)
-            try runProgram([Self.exiftool, "-q", "-overwrite_original"] + arguments + [path])
+            try runProgram([exiftool, "-q", "-overwrite_original"] + arguments + [path])
             return try Data(contentsOf: URL(filePath: path))
         }
 
@@ -37,7 +37,7 @@ extension EndToEnd {
         func found() async throws {
             let house = try House()
             var daemon = try await house.start(configuration: House.oneCard)
-            let harbour = try photo(
+            let harbour = try Self.photo(
                 1, in: house,
                 [
                     "-XMP-dc:Title=Möwen am Hafen", "-IPTC:ObjectName=Other title", "-XMP-dc:Subject=gull",
@@ -101,9 +101,9 @@ extension EndToEnd {
                     "-EXIF:GPSLongitudeRef=E",
                 ]
             }
-            try house.drop(try photo(1, in: house, position("52.5137", "13.3926")), as: "berlin.jpg")
+            try house.drop(try Self.photo(1, in: house, position("52.5137", "13.3926")), as: "berlin.jpg")
             let own = ["-XMP-iptcExt:LocationCreatedCity=Kehl am Rhein"]
-            try house.drop(try photo(2, in: house, position("48.5819", "7.751") + own), as: "rhine.jpg")
+            try house.drop(try Self.photo(2, in: house, position("48.5819", "7.751") + own), as: "rhine.jpg")
             try await daemon.lines(holding: ["filed card/berlin.jpg", "filed card/rhine.jpg"])
             try await search(house, "kehl", expecting: ["rhine.jpg"])
 
@@ -137,7 +137,7 @@ extension EndToEnd {
             daemon = try await house.start(
                 configuration: House.oneCard,
                 reporting: ["place-names.sqlite is not used, so photos get no names of places"])
-            try house.drop(try photo(3, in: house, position("52.5137", "13.3926")), as: "later.jpg")
+            try house.drop(try Self.photo(3, in: house, position("52.5137", "13.3926")), as: "later.jpg")
             try await daemon.line(holding: "filed card/later.jpg")
             try await search(house, "--near", "52.5137,13.3926,1m", expecting: ["berlin.jpg", "later.jpg"])
             try await search(house, "mitte", expecting: ["berlin.jpg"])

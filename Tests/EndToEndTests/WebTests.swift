@@ -36,6 +36,7 @@ private enum Browser: String, CaseIterable, CustomTestStringConvertible {
 extension EndToEnd {
     @Suite("Pages", .timeLimit(.minutes(20)))
     struct Web {
+        private static let leaflet = "/usr/share/javascript/leaflet/leaflet.esm.min.js"
         static let twoInboxes =
             House.oneCard + """
 
@@ -99,6 +100,59 @@ extension EndToEnd {
         }
 
         @Test(
+            "In a browser: all photos day by day, by keys, searched for, on a map, one looked at, one filed meanwhile",
+            .enabled(if: Browser.areThere, Browser.areMissing),
+            .enabled(if: Metadata.hasExiftool, "skipped: needs exiftool"),
+            .enabled(if: access(Self.leaflet, R_OK) == 0, "skipped: needs libjs-leaflet"),
+            arguments: Browser.allCases)
+        private func photos(_ browser: Browser) async throws {
+            let house = try House()
+            let shots = house.path("shots")
+            try makeDirectory(shots)
+            let daemon = try await house.start(
+                configuration: House.oneCard + """
+
+                    renditions = ["thumbnail", "preview", "tilt-shift"]
+                    [pictures]
+                    enabled = "yes"
+                    """)
+            var names = ["rocket.jpg", "DSC_1.JPG"]
+            try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
+            try house.drop(try Photos.named("mosaic.nef"), as: "DSC_1.NEF")
+            try house.drop(try Photos.unique(2), as: "DSC_1.JPG")
+            try house.drop(try Photos.named("film.mp4"), as: "film.mp4")
+            for number in 1...32 {
+                let isOlder = number > 20
+                let photo = try Photos.unique(100 + number)
+                names.append("IMG_\(number).jpg")
+                try house.drop(
+                    isOlder ? photo.replacing("2024:01:31", with: "2021:07:04") : photo, as: names.last ?? "")
+            }
+            for (number, place) in [("54.3233", "10.1228"), ("54.3234", "10.1229"), ("-33.8568", "151.2153")]
+                .enumerated()
+            {
+                let photo = try Metadata.photo(
+                    300 + number, in: house,
+                    [
+                        "-GPSLatitude=\(place.0)", "-GPSLatitudeRef=\(place.0.hasPrefix("-") ? "S" : "N")",
+                        "-GPSLongitude=\(place.1)", "-GPSLongitudeRef=E", "-AllDates=2019:05:0\(number + 1) 12:00:00",
+                    ])
+                names.append("place\(number).jpg")
+                try house.drop(photo, as: names.last ?? "")
+            }
+            try Photos.unique(200).replacing("2024:01:31", with: "2024:02:02").write(
+                to: URL(filePath: "\(shots)/late.jpg"))
+            try await daemon.lines(holding: names.map { "\($0) made" })
+            let pages = try house.pages()
+            try await browser.run(
+                "photos", [try await pages.address(), house.inbox], in: shots,
+                screenshots: [.chromium: 32, .firefox: 4])
+            pages.program.signal(SIGINT)
+            _ = try await pages.program.ending()
+            try await daemon.stop()
+        }
+
+        @Test(
             "Who is not signed in gets the page and nothing else; a viewer acts on nothing",
             .enabled(
                 if: access("/usr/bin/systemd-socket-activate", X_OK) == 0,
@@ -111,7 +165,12 @@ extension EndToEnd {
                 Client(base: "http://x/", socket: socket), Client(base: "http://x/", socket: socket),
                 Client(base: "http://x/", socket: socket)
             )
-            for path in ["person", "live", "decisions", "quarantined/1", "t/" + String(repeating: "00", count: 32)] {
+            for path in [
+                "person", "live", "decisions", "quarantined/1", "t/" + String(repeating: "00", count: 32), "days",
+                "tiles?day=1&from=0&count=1", "search?words=a", "places?bbox=0,0,1,1&width=1&height=1",
+                "leaflet/leaflet.js", "t/1-00000000", "p/1-00000000",
+                "r/1-00000000/googly", "o/1-00000000", "f/1-00000000", "photo/1-00000000",
+            ] {
                 #expect(try await nobody.ask("GET", path).status == 401, "\(path)")
             }
             for path in ["x", "index.html", "api/state", "s/0/app.js", "session/x"] {
@@ -288,6 +347,15 @@ struct Pages {
     }
 }
 
+extension Data {
+    /// With other bytes of the same length wherever these are.
+    fileprivate func replacing(_ text: String, with other: String) -> Data {
+        var changed = self
+        while let range = changed.range(of: Data(text.utf8)) { changed.replaceSubrange(range, with: Data(other.utf8)) }
+        return changed
+    }
+}
+
 extension House {
     /// The link for a person of photoinbox-web.
     func link(for name: String, _ options: String...) async throws -> String {
@@ -350,6 +418,21 @@ final class Client: Sendable {
         let program = try RunningProgram(arguments + [base + path])
         _ = try await program.ending()
         return answer(in: program.lines)
+    }
+
+    /// The bytes of an answer, and its status.
+    func content(_ path: String, range: String? = nil) async throws -> (status: Int, bytes: Data) {
+        let scratch = try ScratchDirectory()
+        let file = scratch.appending("content")
+        var arguments = [
+            "/usr/bin/curl", "-s", "--max-time", "60", "--path-as-is", "-o", file, "-w", "%{http_code}\\n",
+        ]
+        if let socket { arguments += ["--unix-socket", socket] }
+        if let range { arguments += ["-H", "Range: \(range)"] }
+        if let cookie = cookie.withLock({ $0 }) { arguments += ["-H", "Cookie: \(cookie)"] }
+        let program = try RunningProgram(arguments + [base + path])
+        _ = try await program.ending()
+        return (Int(program.lines.last ?? "") ?? 0, FileManager.default.contents(atPath: file) ?? Data())
     }
 
     private func answer(in lines: [String]) -> Answer {

@@ -148,9 +148,9 @@ struct PagesTests {
         }
         for file in [
             "Hooks/HookInput", "CommandSupport/CommandFailure", "photoinbox/Explain/ExplainCommand",
-            "photoinbox/Commands/ShowCommand",
+            "Explaining/Account",
             "CommandContact/State/PartReports", "CommandContact/State/StateReport",
-            "photoinbox/Explain/Explanation+Output", "CommandContact/Records/OutcomeJSON",
+            "Explaining/Explanation+Output", "CommandContact/Records/OutcomeJSON",
             "CommandSupport/Terminal", "Top/TopSample",
         ] {
             for match in try Self.text("Sources/\(file).swift").matches(of: /(?:JSONField|\.path)\(\s*"(\w+)"/) {

@@ -20,7 +20,7 @@ struct ArrowTests {
     /// What the daemon alone is made of.
     static let ofDaemon = daemon.union(["Cards", "DaemonSupport", "Hooks", "Ingest", "Links", "Thumbnails"])
     static let programs: Set<String> = [
-        "WebProgram", "manual", "photoinbox", "photoinbox-decoder", "photoinbox-fetch", "photoinbox-web",
+        "Explaining", "WebProgram", "manual", "photoinbox", "photoinbox-decoder", "photoinbox-fetch", "photoinbox-web",
         "photoinbox-drop",
     ]
     /// The modules of this package that each module's sources import.

@@ -226,14 +226,16 @@ extension WithSystemd {
                 [
                     "a photo is filed", "the socket is there for the proxy", "nothing runs before somebody comes",
                     "who comes gets the page", "and nothing else", "by a user of its own", "ana sets her password",
-                    "once", "and signs in with it", "she sees what is quarantined", "and the state",
+                    "once", "and signs in with it", "she sees what is quarantined",
+                    "she downloads a photo from the library", "and is told what is known of it", "she finds it",
+                    "and the state",
                     "she pauses an inbox", "in her own name", "which the journal has",
                     "it is discarded", "and is not there any more",
                     "without a person its user may only look", "a proxy that is not trusted names nobody",
                     "whom a trusted one names is signed in",
                     "if the name exists", "and whom others name is not", "there is a server",
                     "of what its group may do the unit leaves reading, and its own state", "the program answers",
-                    "and sees no inbox", "it ends when nobody has been there for a minute",
+                    "and sees the library, and no inbox", "it ends when nobody has been there for a minute",
                     "as if nothing had happened", "and whoever comes then is served",
                 ], in: try await box.run(script: "service-web.sh"))
         }

@@ -37,7 +37,7 @@ struct PageAssetsTests {
         }
     }
 
-    @Test("What a page loads at first is small, and so is what sending needs beside it")
+    @Test("What a page loads at first is small, and so is what photos and sending need beside it")
     func sizes() throws {
         let parts = try parts()
         func loaded(from start: String) -> Set<String> {
@@ -52,6 +52,8 @@ struct PageAssetsTests {
         func bytes(_ names: Set<String>) -> Int { names.reduce(0) { $0 + (parts[$1]?.utf8.count ?? 0) } }
         let first = loaded(from: "app.js").union(["page.html", "style.css", "icon.svg"])
         #expect(!first.contains("drop.js") && bytes(first) < 60_000)
+        #expect(!first.contains("photos.js"))
+        #expect(bytes(loaded(from: "photos.js").union(["photos.css"]).subtracting(first)) < 85_000)
         #expect(bytes(loaded(from: "drop.js").union(["reader.js"]).subtracting(first)) < 75_000)
     }
 

@@ -1,8 +1,10 @@
+import Catalogue
 import CommandContact
 import CommandSupport
 import FileValues
 import HTTPValues
 import LinuxKernel
+import Reporting
 import SystemPackage
 import TestSupport
 import Testing
@@ -42,10 +44,12 @@ struct PageServerTests {
 
         func server(_ options: PageServer.Options) throws -> PageServer {
             let places = PlaceOptions(config: nil, state: RawArgument(path: scratch.bytePath))
-            return PageServer(try Places(places, remarks: false), accounts: accounts, options: options) {
-                _ throws(SystemCallError) in
+            let views = PhotoViews { _, _ throws(SystemCallError) in
                 throw SystemCallError("open", .noSuchFileOrDirectory)
+            } tell: { _, _, _ throws(CatalogueError) in
+                PhotoViews.Account(record: .null, why: .null, renditions: [])
             }
+            return PageServer(try Places(places, remarks: false), accounts: accounts, options: options, views: views)
         }
 
         func session(of name: String) async throws -> Secret {

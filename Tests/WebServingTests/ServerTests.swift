@@ -131,6 +131,35 @@ struct ServerTests {
         try await world.end()
     }
 
+    @Test("A handler sees that its client has left, and not that it is still there")
+    func left() async throws {
+        let seen = Locked<[Bool]>([])
+        let world = try World { request in
+            seen.withLock { $0.append(request.hasLeft()) }
+            if request.head.target.segments == ["stay"] { return .text(.ok, "stayed") }
+            while !request.hasLeft() { await Task.yield() }
+            seen.withLock { $0.append(true) }
+            return .text(.ok, "too late")
+        }
+        do {
+            let client = try world.client()
+            try client.send("GET /stay HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await client.text { $0.hasSuffix("stayed\n") }
+            try client.send("GET /leave HTTP/1.1\r\nHost: a\r\n\r\n")
+            try await poll {
+                seen.withLock { $0.count }
+            } until: {
+                $0 == 2
+            }
+        }
+        try await poll {
+            seen.withLock { $0 }
+        } until: {
+            $0 == [false, false, true]
+        }
+        try await world.end()
+    }
+
     @Test("Garbage behind a request that is in work, or was refused, gets no answer of its own")
     func garbage() async throws {
         let world = try World { _ in .text(.ok, "done") }

@@ -3,12 +3,13 @@ import { receiveDrops } from "./chosen.js";
 import { decisions } from "./decisions.js";
 import { announce, h, show } from "./dom.js";
 import { now, picture, unknown } from "./now.js";
+import { addressOf, placeOf } from "./search.js";
 import { get, remove, watch } from "./server.js";
 import { signIn, useLink } from "./sign-in.js";
 import { countAges } from "./text.js";
 
 const main = document.getElementById("main");
-const pages = [["now", "Now"], ["decisions", "Needs you"], ["drop", "Drop"]];
+const pages = [["photos", "Photos"], ["map", "Map"], ["now", "Now"], ["decisions", "Needs you"], ["drop", "Drop"]];
 const senders = ["sender", "operator"];
 
 let person = null;
@@ -17,6 +18,8 @@ let failure = null;
 let read = null;
 let alike = null;
 let drop = null;
+let photos = null;
+let map = null;
 let isOutdated = false;
 const outdated = "This page cannot be loaded: the program may have been replaced. Reload it, and add your files again.";
 
@@ -24,9 +27,15 @@ function ownPages() {
   return pages.filter(([name]) => name !== "drop" || senders.includes(person.role));
 }
 
+/** Which page is shown: to whoever may do nothing, the photos first. */
 function page() {
-  const name = location.hash.slice(1);
-  return ownPages().some(([known]) => known === name) ? name : "now";
+  const { page: name } = placeOf(location.hash);
+  if (ownPages().some(([known]) => known === name)) return name;
+  return person.role === "viewer" ? "photos" : "now";
+}
+
+function isUnwell() {
+  return failure !== null || ["warning", "stopped"].includes(state?.severity);
 }
 
 function render() {
@@ -34,11 +43,20 @@ function render() {
   show(document.getElementById("pages"), ownPages().map(([name, title]) => {
     const waiting = name === "decisions" && read ? read.quarantined.length : 0;
     return h("a", { href: `#${name}`, "aria-current": name === page() ? "page" : null, "data-key": name }, title,
-      waiting > 0 && [" ", h("span", { class: "badge" }, String(waiting))]);
+      waiting > 0 && [" ", h("span", { class: "badge" }, String(waiting))],
+      name === "now" && isUnwell() && [" ", h("span", { class: "badge", title: "There is a problem" }, "!")]);
   }));
   const title = pages.find(([name]) => name === page())[1];
   document.title = `${title} · photo-inbox`;
-  if (page() === "drop") show(main, drop ? drop.view() : isOutdated ? [h("h1", null, "Drop"), h("p", { class: "alert" }, outdated)] : h("h1", null, "…"));
+  document.body.classList.toggle("filled", page() === "photos");
+  if (page() === "photos") {
+    // It changes by itself.
+    if (!photos) show(main, h("h1", null, "Photos"), h("p", isOutdated ? { class: "alert" } : null, isOutdated ? outdated : "…"));
+    else if (main.firstChild !== photos.element) main.replaceChildren(photos.element);
+  } else if (page() === "map") {
+    if (!map) show(main, h("h1", null, "Map"), h("p", isOutdated ? { class: "alert" } : null, isOutdated ? outdated : "…"));
+    else if (main.firstChild !== map.element) main.replaceChildren(map.element);
+  } else if (page() === "drop") show(main, drop ? drop.view() : isOutdated ? [h("h1", null, "Drop"), h("p", { class: "alert" }, outdated)] : h("h1", null, "…"));
   else if (page() === "decisions") show(main, read ? decisions(read, alike, person, acted) : h("p", null, "…"));
   else if (failure) show(main, unknown(failure));
   else if (state) show(main, now(state, person));
@@ -84,12 +102,63 @@ function acted() {
 function changed(new_state) {
   [state, failure] = [new_state, null];
   render();
+  if (page() === "photos") photos?.update(state);
   const deferred = state.inboxes.map((inbox) => inbox.counts.deferred);
   const mark = JSON.stringify([state.outcomes[0]?.operation, deferred]);
   if (mark !== seen) {
     seen = mark;
     refresh();
   }
+}
+
+function style(name) {
+  return new Promise((onload, onerror) => {
+    document.head.append(h("link", { rel: "stylesheet", href: new URL(name, import.meta.url).href, onload, onerror }));
+  });
+}
+
+/** The page of all photos, or another place on it, whose parts are loaded likewise. */
+async function openPhotos() {
+  try {
+    const [{ Photos }] = await Promise.all([import("./photos.js"), photos ?? style("photos.css")]);
+    photos ??= new Photos(person, ended);
+  } catch {
+    isOutdated = true;
+    render();
+    return announce(outdated);
+  }
+  if (page() !== "photos") return;
+  render();
+  photos.route();
+  if (state) photos.update(state);
+}
+
+/** The page that shows where photos were taken, likewise. */
+async function openMap() {
+  try {
+    const { WorldMap } = await import("./map.js");
+    map ??= new WorldMap({
+      open: (key) => { location.hash = addressOf({ key }); },
+      search: (box) => { location.hash = addressOf({ query: `bbox=${encodeURIComponent(box)}` }); },
+      ended,
+    });
+  } catch {
+    isOutdated = true;
+    render();
+    return announce(outdated);
+  }
+  if (page() !== "map") return;
+  render();
+  await map.open();
+}
+
+/** What the page that is shown needs. */
+function open() {
+  if (page() === "map") openMap();
+  if (page() === "photos") openPhotos();
+  else photos?.leave();
+  if (page() !== "map") map?.leave();
+  if (page() === "drop") openDrop();
 }
 
 /**
@@ -114,6 +183,7 @@ function ended() {
   if (drop?.isBusy || drop?.hasUnsent) {
     // What is not sent would be forgotten with the page.
     failure = { message: "Your session has ended", action: "Drop has files that are not sent, which a reload forgets. Sign in in another tab, then go on in Drop." };
+    photos?.end(failure);
     return render();
   }
   location.reload();
@@ -143,10 +213,14 @@ async function start() {
   const corner = document.getElementById("person");
   corner.replaceChildren(h("span", null, person.name), h("button", { type: "button", onclick: signOut }, "Sign out"));
   for (const id of ["person", "pages"]) document.getElementById(id).hidden = false;
+  let shown = page();
   addEventListener("hashchange", () => {
+    const isOther = page() !== shown;
+    shown = page();
     render();
-    if (page() === "drop") openDrop();
+    open();
     if (page() === "decisions") acted();
+    if (!isOther) return;
     main.focus();
     scrollTo(0, 0);
   });
@@ -159,7 +233,7 @@ async function start() {
     });
   }
   render();
-  if (page() === "drop") openDrop();
+  open();
   refresh();
   if (page() === "decisions") compare();
   const failed = (found) => { failure = found; render(); };
@@ -171,5 +245,7 @@ async function signOut() {
   location.reload();
 }
 
+// Before anything is drawn, or it would move.
+document.body.classList.toggle("filled", placeOf(location.hash).page === "photos");
 document.getElementById("skip").onclick = () => main.focus();
 start();

@@ -1,6 +1,7 @@
 // What would be done is shown first, and done only then.
 import { announce, h } from "./dom.js";
-import { act } from "./server.js";
+import { act, address, refusal } from "./server.js";
+import { sentences } from "./text.js";
 
 /**
  * Shows what `request` would do, and does it if that is wanted. `verb` is the button's word.
@@ -15,7 +16,7 @@ export async function confirm(request, title, verb, isDangerous) {
     return false;
   }
   const content = [
-    h("p", null, sentence(foreseen.message)),
+    h("p", null, sentences(foreseen.message)),
     ...(foreseen.items ?? []).filter((item) => item.from || item.to).map((item) =>
       h("dl", null, h("dt", null, "From"), h("dd", null, item.from), h("dt", null, "To"), h("dd", null, item.to))),
     foreseen.action && h("p", { class: "faint" }, foreseen.action),
@@ -23,7 +24,7 @@ export async function confirm(request, title, verb, isDangerous) {
   if (!(await ask(title, content, verb, isDangerous))) return false;
   try {
     const done = await act(request, false);
-    announce(sentence(done.message));
+    announce(sentences(done.message));
     return true;
   } catch (error) {
     await tell(title, error);
@@ -31,10 +32,25 @@ export async function confirm(request, title, verb, isDangerous) {
   }
 }
 
+/** A link to a file. The browser does not say why a download is refused, so that is asked first. */
+export function download(path, content, properties, ended) {
+  const target = { href: address(path), download: true };
+  return h("a", { ...properties, ...target, onclick: async (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const place = event.currentTarget.parentNode;
+    const error = await refusal(path);
+    place.querySelector(":scope > .alert")?.remove();
+    if (!error) return h("a", target).click();
+    if (error.status === 401) ended();
+    place.append(h("span", { class: "alert", role: "alert" }, sentences(error.message, error.action)));
+  } }, content);
+}
+
 /** Does it at once, since it changes no file. */
 export async function perform(request, title) {
   try {
-    announce(sentence((await act(request, false)).message));
+    announce(sentences((await act(request, false)).message));
     return true;
   } catch (error) {
     await tell(title, error);
@@ -43,7 +59,7 @@ export async function perform(request, title) {
 }
 
 function tell(title, error) {
-  const content = [h("p", { class: "alert", role: "alert" }, sentence(error.message)), error.action && h("p", null, error.action)];
+  const content = [h("p", { class: "alert", role: "alert" }, sentences(error.message)), error.action && h("p", null, error.action)];
   return ask(title, content, null);
 }
 
@@ -62,9 +78,4 @@ export function ask(title, content, verb, isDangerous) {
     document.body.append(dialog);
     dialog.showModal();
   });
-}
-
-function sentence(text) {
-  const end = /[.!?]$/.test(text) ? "" : ".";
-  return text.charAt(0).toUpperCase() + text.slice(1) + end;
 }

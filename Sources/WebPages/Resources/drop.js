@@ -8,8 +8,8 @@ import { LONGEST, qr } from "./qr.js";
 import { groups, isRecorded, isUnsent, LARGE, Queue } from "./queue.js";
 import { Reader } from "./read.js";
 import { address, get, post, upload, watch } from "./server.js";
-import { age, bytes, count, dayOf, suffix } from "./text.js";
-import { headline, safety, sentences, signs, words } from "./words.js";
+import { age, bytes, count, dayOf, sentences, suffix } from "./text.js";
+import { headline, safety, signs, words } from "./words.js";
 
 // Browsers open six connections to a server over HTTP/1.1, of which events and buttons need some.
 const isMultiplexed = ["h2", "h3"].includes(performance.getEntriesByType("navigation")[0]?.nextHopProtocol);

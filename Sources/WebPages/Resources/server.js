@@ -15,26 +15,62 @@ export class Failure extends Error {
   }
 }
 
-async function ask(method, path, body, signal) {
+// What is aborted throws the signal's reason, which is no failure.
+async function send(method, path, { body, signal, cache = "no-store" } = {}) {
   const headers = {};
   if (method !== "GET") headers["X-Photo-Inbox"] = "1";
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
     response = await fetch(address(path), {
-      method, headers, signal, cache: "no-store", credentials: "same-origin", redirect: "error",
+      method, headers, signal, cache, credentials: "same-origin", redirect: "error",
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
+    signal?.throwIfAborted();
     throw new Failure(0, "the server does not answer", "Try again.");
   }
-  const value = response.status === 204 ? null : await response.json().catch(() => null);
-  if (!response.ok) throw new Failure(response.status, value?.message ?? `status ${response.status}`, value?.action);
-  return value;
+  if (response.ok) return response;
+  const value = await response.json().catch(() => null);
+  throw new Failure(response.status, value?.message ?? `status ${response.status}`, value?.action);
 }
 
-export const get = (path) => ask("GET", path);
-export const post = (path, body, signal) => ask("POST", path, body, signal);
+async function ask(method, path, options) {
+  const response = await send(method, path, options);
+  return response.status === 204 ? null : response.json().catch(() => null);
+}
+
+/** Bytes, and the fields that came with them: `{ buffer, field(name) }`. */
+export async function bytes(path, signal, cache) {
+  const response = await send("GET", path, { signal, cache });
+  // As a hotel's sign-in page does.
+  if (response.headers.get("Content-Type") !== "application/octet-stream") {
+    throw new Failure(0, "something else answers instead of the server", "Reload the page.");
+  }
+  try {
+    return { buffer: await response.arrayBuffer(), field: (name) => response.headers.get(name) };
+  } catch {
+    signal?.throwIfAborted();
+    throw new Failure(0, "the connection broke off", "Try again.");
+  }
+}
+
+/** Why something would not be sent, or null if it would be; with the server's words, which an answer to HEAD has not. */
+export async function refusal(path, signal) {
+  try {
+    await send("HEAD", path, { signal });
+  } catch {
+    try {
+      await (await send("GET", path, { signal })).body?.cancel();
+    } catch (error) {
+      return error;
+    }
+  }
+  return null;
+}
+
+export const get = (path, signal) => ask("GET", path, { signal });
+export const post = (path, body, signal) => ask("POST", path, { body, signal });
 export const remove = (path) => ask("DELETE", path);
 
 /** Asks the daemon for something, for the person who is signed in; with `dryRun`, what would be done. */

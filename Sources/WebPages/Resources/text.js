@@ -5,6 +5,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
+const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
 const number = new Intl.NumberFormat();
 
 export function count(value, one, many) {
@@ -22,6 +23,11 @@ export function bytes(value) {
 /** A day, for a moment: `Sunday 30 November 2026`. */
 export function dayOf(at) {
   return h("time", { datetime: at, title: whole.format(new Date(at)) }, date.format(new Date(at)));
+}
+
+/** A moment of any year: `22 November 2026 at 13:00`. */
+export function dated(at) {
+  return h("time", { datetime: at, title: whole.format(new Date(at)) }, minute.format(new Date(at)));
 }
 
 /** What a name ends in, in capitals: `HEIC`. */
@@ -60,4 +66,8 @@ export function countAges() {
     const text = ageOf(time.dateTime);
     if (time.textContent !== text) time.textContent = text;
   }
+}
+
+export function sentences(...texts) {
+  return texts.filter(Boolean).map((text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".")).join(" ");
 }

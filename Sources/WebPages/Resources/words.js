@@ -72,7 +72,3 @@ export function words(item, isGuest = false) {
     default: return { look: "bad", text: `not sent${because}` };
   }
 }
-
-export function sentences(...texts) {
-  return texts.filter(Boolean).map((text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".")).join(" ");
-}

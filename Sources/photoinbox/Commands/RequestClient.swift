@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandContact
 import CommandSupport
 package import ControlProtocol
+import Explaining
 import FileValues
 import Glibc
 import LinuxKernel

@@ -2,9 +2,8 @@ import ArgumentParser
 import Catalogue
 import CommandContact
 import CommandSupport
-import FileValues
+import Explaining
 import Glibc
-import PhotoModel
 import Reporting
 
 struct ShowCommand: DaemonCommand {
@@ -43,50 +42,9 @@ struct ShowCommand: DaemonCommand {
         let photo = try newest.outcome.photoID.flatMap { try catalogue.photo(id: $0) }
         // A number asks for the outcome of one file, everything else for a photo.
         let operation = photo == nil || self.operation.isNumber ? newest : nil
-        let damage = try photo.flatMap { $0.supersededAt == nil ? try catalogue.damage(ofPhoto: $0.id) : nil }
-        let sidecar = try photo.flatMap { try catalogue.sidecarRefusal(ofPhoto: $0.id) }
-        let set = try photo.map { try catalogue.others(inSetOf: $0) } ?? []
-        let description = try photo.flatMap { try catalogue.description(ofHash: $0.photo.sha256) }
-        let metadata = try photo.flatMap { try catalogue.metadata(ofPhoto: $0.id) }
-        let history = try photo.map { try catalogue.outcomes(ofPhoto: $0.id) } ?? []
-        let renditions = try photo.map { try RenditionStanding.all(of: $0, in: catalogue, places) } ?? []
-        let requests =
-            if let operation {
-                try catalogue.requests(ofOutcome: operation.id)
-            } else {
-                try photo.map { try catalogue.requests(ofPhoto: $0.id) } ?? []
-            }
-        if output.json {
-            let fields = [
-                JSONField("operation", operation), JSONField("photo", photo?.json(describedBy: description, metadata)),
-                JSONField("damage", damage.map(damageJSON)), JSONField("sidecar_left", sidecar),
-                JSONField("history", history), JSONField("requests", requests), JSONField("set", set),
-                JSONField("renditions", renditions),
-            ]
-            return try printJSON(fields)
-        }
-        let now = Int64(time(nil))
-        var text = LabelledText()
-        if let operation { operation.describe(in: &text, now: now) }
-        for request in requests { request.describe(in: &text, now: now) }
-        if let photo {
-            if operation != nil || !requests.isEmpty { text.addBlank() }
-            photo.describe(in: &text, now: now)
-            description?.describe(in: &text)
-            metadata?.describe(in: &text, besides: description)
-            if let damage { text.add("damage", damageText(damage, now: now), textPaint: .bad) }
-            if let sidecar { text.add("sidecar", sidecarText(sidecar), textPaint: .bad) }
-            for other in set { text.add("set", other.setMemberText) }
-            for rendition in renditions { text.add(rendition.name, rendition.text) }
-        }
-        let others = history.filter { $0.id != operation?.id }
-        if !others.isEmpty { text.addBlank() }
-        for other in others {
-            text.add(
-                "\(other.id)",
-                "\(shortTime(other.outcome.at, now: now))  \(printable(other.outcome.inbox))/\(other.outcome.path.escaped): "
-                    + other.outcome.outcome.rawValue)
-        }
+        let account = try Account(of: photo, operation, in: catalogue, places)
+        if output.json { return try printJSON(account.fields) }
+        let text = account.text(now: Int64(time(nil)))
         try printOut(text.rendered(Terminal.style(output.color)))
     }
 }

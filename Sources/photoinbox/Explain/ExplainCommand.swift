@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandContact
 import CommandSupport
+import Explaining
 import FileValues
 import Glibc
 import Reporting

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandContact
 import CommandSupport
 import ControlProtocol
+import Explaining
 import Fetching
 import FileValues
 import LinuxKernel

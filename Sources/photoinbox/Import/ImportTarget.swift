@@ -1,5 +1,6 @@
 import CommandContact
 import CommandSupport
+import Explaining
 import FileValues
 import Importing
 import LinuxKernel

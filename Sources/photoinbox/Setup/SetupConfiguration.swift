@@ -1,4 +1,5 @@
 import CommandSupport
+import Explaining
 import FileValues
 import Reporting
 import Settings

@@ -27,6 +27,18 @@ check "ana sets her password" photoinbox-web web link --data "{\"link\":\"${link
 refuse "once" photoinbox-web web link --data "{\"link\":\"${link#link=}\",\"password\":\"another password\"}"
 check "and signs in with it" photoinbox-web web session --data '{"name":"ana","password":"a long password"}'
 eventually "she sees what is quarantined" photoinbox-web shows decisions scan.jpg
+timeline() { # the address of its newest photo
+    local day
+    day=$(web days | od -An -td4 -N4 | tr -d ' ')
+    web "tiles?day=$day&from=0&count=1" >/run/tile
+    printf '%s-%s' "$(od -An -tu4 -N4 /run/tile | tr -d ' ')" "$(od -An -tx1 -j4 -N4 /run/tile | tr -d ' ')"
+}
+original() { web "o/$(timeline)" | cmp - "$(find /srv/photos/library -type f -name one.jpg)"; }
+check "she downloads a photo from the library" photoinbox-web original
+told() { shows "photo/$(timeline)" '"verdict":"in-library"'; }
+check "and is told what is known of it" photoinbox-web told
+found() { [ "$(web 'search?name=one' | wc -c)" = 16 ]; }
+check "she finds it" photoinbox-web found
 state() { # whatever curl ends with: the stream goes on
     { web live --max-time 2 || true; } | grep '"phase":"running"'
 }
@@ -71,6 +83,7 @@ cat >/run/probe <<'PROBE'
 see() { if "${@:2}" >/dev/null 2>&1; then printf '%s ' "$1"; fi; }
 reach() { python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$1"; }
 see inbox cat /srv/photos/inbox/two.jpg
+see original grep -rq . /srv/photos/library
 see library touch /srv/photos/library/.probe
 see records touch /var/lib/photoinbox/.probe
 see people touch /etc/photoinbox/web.users
@@ -85,7 +98,7 @@ PROBE
 chmod 0755 /run/probe
 change ExecStart= ExecStart=/run/probe Type=oneshot
 eventually "of what its group may do the unit leaves reading, and its own state" photoinbox-web sh -c \
-    '[ "$(journalctl -q -o cat -t probe)" = "catalogue control own end" ]'
+    '[ "$(journalctl -q -o cat -t probe)" = "original catalogue control own end" ]'
 
 # Inboxes may be elsewhere: probes the access inside the program when it asks the daemon.
 cat >/run/probe.c <<'PROBE'
@@ -96,8 +109,9 @@ cat >/run/probe.c <<'PROBE'
 #include <sys/socket.h>
 int connect(int fd, const struct sockaddr *address, socklen_t length) {
     int (*real)(int, const struct sockaddr *, socklen_t) = dlsym(RTLD_NEXT, "connect");
-    fprintf(stderr, "inbox %d, system %d\n", open("/srv/photos/card/three.jpg", O_RDONLY) >= 0,
-            open("/etc/passwd", O_RDONLY) >= 0);
+    fprintf(stderr, "inbox %d, system %d, library %d, in it %d\n", open("/srv/photos/card/three.jpg", O_RDONLY) >= 0,
+            open("/etc/passwd", O_RDONLY) >= 0, open("/srv/photos/library", O_RDONLY) >= 0,
+            open("/srv/photos/library/.probe", O_WRONLY | O_CREAT, 0600) >= 0);
     return real(fd, address, length);
 }
 PROBE
@@ -105,8 +119,8 @@ PROBE
 drop_photo "$(photo 3)" card three.jpg
 change Environment=LD_PRELOAD=/run/probe.so
 check "the program answers" photoinbox-web state
-eventually "and sees no inbox" photoinbox-web sh -c \
-    'journalctl -q -o cat -t photoinbox-web | grep -q "^inbox 0, system 1$"'
+eventually "and sees the library, and no inbox" photoinbox-web sh -c \
+    'journalctl -q -o cat -t photoinbox-web | grep -q "^inbox 0, system 1, library 1, in it 0$"'
 rm -r /etc/systemd/system/photoinbox-web.service.d/probe.conf
 systemctl daemon-reload
 

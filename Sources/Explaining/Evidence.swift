@@ -1,18 +1,18 @@
-import Catalogue
-import CommandContact
+package import Catalogue
+package import CommandContact
 import CommandSupport
-import ControlProtocol
+package import ControlProtocol
 import Fetching
-import FileValues
+package import FileValues
 import Filing
 import LinuxKernel
 import PhotoModel
 import Renditions
 import Reporting
-import Settings
+package import Settings
 
 /// Everything that is known of one file, as values.
-struct Evidence {
+package struct Evidence {
     enum Daemon: Equatable {
         case running
         case down
@@ -26,7 +26,7 @@ struct Evidence {
         let origin: String
     }
 
-    let location: Location
+    package let location: Location
     var daemon = Daemon.down
     var kind: FileKind?
     var identity: FileIdentity?
@@ -43,7 +43,7 @@ struct Evidence {
     /// From the daemon's recent outcomes, some of which are not in the catalogue.
     var ended: DaemonState.Ended?
     /// Newest first.
-    var outcomes: [StoredOutcome] = []
+    package internal(set) var outcomes: [StoredOutcome] = []
     var kept: KeptSource?
     /// Requests about the newest outcome, newest first.
     var requests: [StoredRequest] = []
@@ -72,29 +72,34 @@ struct Evidence {
 }
 
 /// Collects the evidence about a file.
-struct EvidenceSearch {
+package struct EvidenceSearch {
     let places: Places
-    private let contact: DaemonContact
     let catalogue: CatalogueFile?
-    private(set) var state: DaemonState?
-    private var daemon = Evidence.Daemon.down
+    let state: DaemonState?
+    private let daemon: Evidence.Daemon
     private let known: KnownPlaces
 
-    init(_ places: Places) throws {
-        self.places = places
-        contact = DaemonContact(places: places)
-        do throws(CommandFailure) {
-            state = try contact.freshState()
-            daemon = .running
-        } catch {
-            daemon = error.status == .unavailable ? .down : .unasked
-        }
-        catalogue = try places.openCatalogueIfPresent()
-        // An old state still has the inboxes, but not the arrivals in hand.
-        known = Self.knownPlaces(places.settings, state ?? contact.lastState())
+    package init(_ places: Places) throws {
+        let contact = DaemonContact(places: places)
+        let answer: Result<DaemonState, CommandFailure>
+        do throws(CommandFailure) { answer = .success(try contact.freshState()) } catch { answer = .failure(error) }
+        self.init(places, try places.openCatalogueIfPresent(), answer, lastState: { contact.lastState() })
     }
 
-    func evidence(of file: BytePath) throws -> Evidence {
+    /// With the daemon's answer to a question for its state; an old state still has the inboxes, but not the arrivals in hand.
+    init(
+        _ places: Places, _ catalogue: CatalogueFile?, _ answer: Result<DaemonState, CommandFailure>,
+        lastState: () -> DaemonState? = { nil }
+    ) {
+        (self.places, self.catalogue) = (places, catalogue)
+        switch answer {
+        case .success(let state): (self.state, daemon) = (state, .running)
+        case .failure(let failure): (state, daemon) = (nil, failure.status == .unavailable ? .down : .unasked)
+        }
+        known = Self.knownPlaces(places.settings, state ?? lastState())
+    }
+
+    package func evidence(of file: BytePath) throws -> Evidence {
         var location = Location(
             file, from: SettingsContext.ofProcess().workingDirectory, in: known,
             exists: { (try? FileStatus(at: $0)) != nil }, real: { try? realPath($0) })
@@ -117,6 +122,21 @@ struct EvidenceSearch {
             try gatherPhoto(&evidence)
         case .outside: break
         }
+        try gatherRest(&evidence)
+        return evidence
+    }
+
+    /// Of a photo in the library, which need not be the configured one.
+    func evidence(of photo: StoredPhoto) throws(CatalogueError) -> Evidence {
+        var evidence = Evidence(location: .library(photo.photo.library, photo.photo.libraryPath))
+        evidence.daemon = daemon
+        evidence.photo = photo
+        try gatherHistory(&evidence)
+        try gatherRest(&evidence)
+        return evidence
+    }
+
+    private func gatherRest(_ evidence: inout Evidence) throws(CatalogueError) {
         if let photo = evidence.photo {
             evidence.metadata = try catalogue?.metadata(ofPhoto: photo.id)
             evidence.damage = try catalogue?.damage(ofPhoto: photo.id)
@@ -129,10 +149,9 @@ struct EvidenceSearch {
             evidence.thumbnails = pictures.sizes.filter { store.has(hash, size: $0) }
                 .map { ($0, store.path(of: hash, size: $0)) }
             evidence.noThumbnail = store.failure(of: hash)?.reason
-            evidence.renditions = try catalogue.map { try RenditionStanding.all(of: photo, in: $0, places) } ?? []
+            if let catalogue { evidence.renditions = try RenditionStanding.all(of: photo, in: catalogue, places) }
         }
         try gatherHooks(&evidence)
-        return evidence
     }
 
     private func gather(_ inbox: InboxPlace, _ path: BytePath, _ evidence: inout Evidence) throws {
@@ -195,13 +214,13 @@ struct EvidenceSearch {
         evidence.photo = try catalogue?.photo(id: id)
     }
 
-    private func gatherHistory(_ evidence: inout Evidence) throws {
+    private func gatherHistory(_ evidence: inout Evidence) throws(CatalogueError) {
         guard let id = evidence.photo?.id else { return }
         evidence.outcomes =
             try catalogue?.outcomes(ofPhoto: id) ?? []
     }
 
-    static func knownPlaces(_ settings: Settings?, _ state: DaemonState?) -> KnownPlaces {
+    package static func knownPlaces(_ settings: Settings?, _ state: DaemonState?) -> KnownPlaces {
         if let settings {
             return KnownPlaces(
                 inboxes: settings.inboxes.map { InboxPlace(name: $0.name, path: $0.path) },
@@ -225,5 +244,5 @@ struct EvidenceSearch {
 }
 
 extension Settings {
-    func origin(of key: String) -> String? { effective(key).map { "\($0.origin)" } }
+    package func origin(of key: String) -> String? { effective(key).map { "\($0.origin)" } }
 }

@@ -1,25 +1,25 @@
-import FileValues
+package import FileValues
 
 /// An inbox, from the configuration or the daemon's last state.
-struct InboxPlace: Hashable {
-    let name: String
+package struct InboxPlace: Hashable {
+    package let name: String
     /// Absolute.
-    let path: BytePath
+    package let path: BytePath
 }
 
 /// The directories that files may be in.
-struct KnownPlaces: Hashable {
-    var inboxes: [InboxPlace] = []
-    var library: BytePath?
-    var quarantine: BytePath?
-    var duplicates: BytePath?
+package struct KnownPlaces: Hashable {
+    package internal(set) var inboxes: [InboxPlace] = []
+    package internal(set) var library: BytePath?
+    package internal(set) var quarantine: BytePath?
+    package internal(set) var duplicates: BytePath?
     /// For files that were undone or discarded.
-    var returned: BytePath?
-    var trash: BytePath?
+    package internal(set) var returned: BytePath?
+    package internal(set) var trash: BytePath?
 }
 
 /// What a file is, by its path alone.
-enum Location: Hashable {
+package enum Location: Hashable {
     case inbox(InboxPlace, BytePath)
     /// The library's root, and the path in it.
     case library(BytePath, BytePath)
@@ -29,7 +29,7 @@ enum Location: Hashable {
 
     /// Finds the place of `file`: an absolute path, one relative to `directory`, or INBOX/PATH. Pure
     /// except for its closures: `exists` returns whether a path exists, `real` returns it without links.
-    init(
+    package init(
         _ file: BytePath, from directory: BytePath, in places: KnownPlaces, exists: (BytePath) -> Bool,
         real: (BytePath) -> BytePath?
     ) {
@@ -77,7 +77,7 @@ enum Location: Hashable {
 }
 
 /// The path without `.`, and with `..` resolved by name, as the shell's `cd` does.
-func normalised(_ path: BytePath) -> BytePath {
+package func normalised(_ path: BytePath) -> BytePath {
     var names: [BytePath] = []
     for name in path.components {
         if name == "." { continue }

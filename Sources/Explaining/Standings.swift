@@ -1,34 +1,34 @@
-import Catalogue
-import CommandContact
+package import Catalogue
+package import CommandContact
 import CommandSupport
 import ControlProtocol
 import Fetching
 import FileValues
-import PhotoModel
+package import PhotoModel
 import Renditions
-import Reporting
+package import Reporting
 import Settings
 
 /// The standing of one rendition of a photo.
-struct RenditionStanding: Hashable, JSONRepresentable {
-    enum State: String {
+package struct RenditionStanding: Hashable, JSONRepresentable {
+    package enum State: String, Sendable {
         case made
         /// Not made yet, or not wanted any more.
         case missing
         case failed
     }
 
-    let kind: RenditionKind
-    let state: State
+    package let kind: RenditionKind
+    package let state: State
     var path: BytePath?
     var likeness: UInt64?
-    var reason: String?
+    package internal(set) var reason: String?
     /// Whether renditions are off by configuration.
     var isOff = false
 
     /// The requested and the existing renditions of a photo; none for files that have none. Without a configuration it is
     /// unknown whether any are made.
-    static func all(
+    package static func all(
         of stored: StoredPhoto, in catalogue: CatalogueFile, _ places: Places
     ) throws(CatalogueError) -> [RenditionStanding] {
         let records = try catalogue.renditions(ofPhoto: stored.id)
@@ -54,11 +54,11 @@ struct RenditionStanding: Hashable, JSONRepresentable {
         }
     }
 
-    var name: String { kind.rawValue }
+    package var name: String { kind.rawValue }
 
     /// `…/ab/abcd…-2048.jpg`, `0x0f3c…`, `none yet`, `none: it shows no pair of eyes`,
     /// `none: [pictures] is not enabled`.
-    var text: String {
+    package var text: String {
         switch state {
         case .made: path?.escaped ?? likeness.map { "0x" + Self.hexadecimal($0) } ?? "made"
         case .missing: isOff ? "none: [pictures] is not enabled" : "none yet"
@@ -66,7 +66,7 @@ struct RenditionStanding: Hashable, JSONRepresentable {
         }
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         .object([
             JSONField("kind", kind.rawValue), JSONField("state", state.rawValue), JSONField("path", path?.escaped),
             JSONField("likeness", likeness.map { Self.hexadecimal($0) }), JSONField("reason", reason),
@@ -106,7 +106,7 @@ enum LinkStanding: JSONRepresentable {
         }
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         switch self {
         case .off: .object([JSONField("phase", "off")])
         case .known(let file): file.json

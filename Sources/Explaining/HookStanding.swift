@@ -68,7 +68,7 @@ struct HookStanding: JSONRepresentable {
         return live.phase == "running" ? "; it is running now" : ""
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         .object([
             JSONField("name", hook), JSONField("event", event?.rawValue), JSONField("operation", operation),
             JSONField("standing", standing.rawValue), JSONField("told_through", cursor?.told),
@@ -79,7 +79,7 @@ struct HookStanding: JSONRepresentable {
 
 extension EvidenceSearch {
     /// Adds the standing of each hook: configured ones, and those that only the catalogue knows.
-    func gatherHooks(_ evidence: inout Evidence) throws {
+    func gatherHooks(_ evidence: inout Evidence) throws(CatalogueError) {
         guard let catalogue, let outcome = Self.hookedOutcome(evidence) else { return }
         let cursors = try catalogue.hookCursors()
         let live = evidence.daemon == .running ? state?.hooks ?? [] : []
@@ -93,7 +93,8 @@ extension EvidenceSearch {
             names.insert(hook.name)
             let interest = HookInterest(
                 kinds: Set(hook.events.compactMap { HookEventKind(rawValue: $0.rawValue) }), inboxes: hook.inboxes)
-            let outcomes = try [outcome] + (interest.kinds.contains(.setComplete) ? completing(evidence, outcome) : [])
+            var outcomes = [outcome]
+            if interest.kinds.contains(.setComplete) { outcomes += try completing(evidence, outcome) }
             var delivered: Set<HookEventKind> = []
             for outcome in outcomes {
                 let events = try catalogue.hookEvents(of: outcome.id, interest)
@@ -120,7 +121,9 @@ extension EvidenceSearch {
     }
 
     /// The filings of the others of its set, the last one first: that one completes the set.
-    private func completing(_ evidence: Evidence, _ outcome: StoredOutcome) throws -> [StoredOutcome] {
+    private func completing(
+        _ evidence: Evidence, _ outcome: StoredOutcome
+    ) throws(CatalogueError) -> [StoredOutcome] {
         guard outcome.outcome.outcome == .filed, let catalogue else { return [] }
         var found: [StoredOutcome] = []
         for photo in evidence.set {

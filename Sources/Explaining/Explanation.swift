@@ -6,10 +6,10 @@ import FileValues
 import Filing
 import LinuxKernel
 import PhotoModel
-import Reporting
+package import Reporting
 
 /// What happened to a file, and which rule decided: derived from the evidence. Pure.
-struct Explanation {
+package struct Explanation {
     /// One word, for scripts.
     enum Verdict: String, Hashable, CaseIterable {
         case filed, duplicate, quarantined, ignored, withdrawn
@@ -33,11 +33,11 @@ struct Explanation {
     let headline: String
     /// Labels and texts, escaped.
     private(set) var rows: [(label: String, text: String)] = []
-    let status: ExitStatus
+    package let status: ExitStatus
     let evidence: Evidence
     private let now: Int64
 
-    init(_ evidence: Evidence, now: Int64) {
+    package init(_ evidence: Evidence, now: Int64) {
         (self.evidence, self.now) = (evidence, now)
         subject = evidence.location.displayName
         let (verdict, words) = Self.judge(evidence, now: now)

@@ -7,7 +7,7 @@ import PhotoModel
 package import Reporting
 
 extension Explanation: JSONRepresentable {
-    func text(_ style: TextStyle) -> String {
+    package func text(_ style: TextStyle) -> String {
         var labelled = LabelledText()
         for (label, text) in rows { labelled.add(label, text) }
         return "\(subject): \(style.painted(headline, paint))\n" + labelled.rendered(style)

@@ -1,0 +1,149 @@
+import GRDB
+import GRDBSQLite
+
+/// A photo or a set in the timeline.
+package struct Tile: Hashable, Sendable {
+    /// Days since 1970 of the local time as recorded; ``noDay`` without one.
+    package let day: Int32
+    /// Of that day.
+    package let second: UInt32
+    /// The photo that stands for its set.
+    package let photo: UInt32
+    /// 1: there is a raw file beside the picture, 2: there is a film. 4: it is a film, 8: it is a raw file.
+    package let kind: UInt8
+    /// How the SHA-256 of its content begins: four bytes.
+    package let mark: [UInt8]
+
+    package static let noDay = Schema.noDay
+}
+
+/// At most so many results, and whether there were more.
+package struct Bounded<Value: Sendable>: Sendable {
+    package let values: [Value]
+    package let isCut: Bool
+}
+
+extension CatalogueFile {
+    /// The days that have photos, and how many; the newest first, and those without a date last.
+    package func days() throws(CatalogueError) -> [(day: Int32, photos: UInt32)] {
+        try read("reading the days of photos") { db in
+            let rows = try Row.fetchCursor(
+                try db.cachedStatement(
+                    sql: "SELECT day, photos FROM tile_day ORDER BY day = \(Tile.noDay), day DESC"))
+            var days: [(day: Int32, photos: UInt32)] = []
+            while let row = try rows.next() {
+                days.append((try Self.number(row, 0, "day"), try Self.number(row, 1, "photos")))
+            }
+            return days
+        }
+    }
+
+    /// Some photos of a day, the newest first, and how many it has, as of one moment.
+    package func tiles(
+        of day: Int32, from first: Int, count: Int
+    ) throws(CatalogueError) -> (tiles: [Tile], all: UInt32) {
+        try read("reading the photos of a day") { db in
+            let all = try Row.fetchOne(
+                try db.cachedStatement(sql: "SELECT photos FROM tile_day WHERE day = ?"), arguments: [day])
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT day, second, photo_id, kind, mark FROM tile WHERE day = ?
+                    ORDER BY second DESC, photo_id DESC LIMIT ? OFFSET ?
+                    """)
+            return (
+                try Self.tiles(try Row.fetchCursor(statement, arguments: [day, count, first])),
+                try all.map { try Self.number($0, 0, "photos") } ?? 0
+            )
+        }
+    }
+
+    /// The content's hash of a photo that is in the library; nil for one that is not any more.
+    package func hash(ofPhoto id: Int64) throws(CatalogueError) -> [UInt8]? {
+        try read("reading a photo") { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT sha256 FROM photo WHERE id = ? AND superseded_at IS NULL")
+            return try Row.fetchOne(statement, arguments: [id])?.bytes("sha256")
+        }
+    }
+
+    /// The photos and sets that match, in the order of the timeline: those of the `limit` files that were filed last. Ends with
+    /// ``CatalogueError/Code/interrupted`` when `goesOn` does not hold any more.
+    package func tiles(
+        matching query: SearchQuery, limit: Int, while goesOn: @escaping () -> Bool
+    ) throws(CatalogueError) -> Bounded<Tile> {
+        var query = query
+        query.limit = limit + 1
+        let (found, arguments) = Self.statement(query, columns: "p.id AS id")
+        return try read("searching", while: goesOn) { db in
+            if let area = query.area { db.add(function: Self.isInside(area)) }
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    WITH found AS MATERIALIZED (\(found))
+                    SELECT DISTINCT tile.day, tile.second, tile.photo_id, tile.kind, tile.mark,
+                        (SELECT count(*) FROM found) > \(limit)
+                    FROM (SELECT id FROM found ORDER BY id DESC LIMIT \(limit)) AS one
+                    CROSS JOIN photo ON photo.id = one.id
+                    CROSS JOIN tile ON tile.photo_id = CASE WHEN photo.set_id IS NULL THEN photo.id ELSE (
+                        SELECT photo_id FROM tile WHERE photo_id IN (
+                            SELECT id FROM photo AS member WHERE member.set_id = photo.set_id)) END
+                    ORDER BY tile.day = \(Tile.noDay), tile.day DESC, tile.second DESC, tile.photo_id DESC
+                    """, arguments: arguments)
+            var isCut = false
+            let tiles = try Self.tiles(rows) { isCut = $0[5] }
+            return Bounded(values: tiles, isCut: isCut)
+        }
+    }
+
+    /// Runs `body` in one read transaction, which fails when `goesOn` does not hold any more: it is asked often while SQLite
+    /// works, and before it begins.
+    func read<Value>(
+        _ operation: String, while goesOn: @escaping () -> Bool, _ body: (Database) throws -> Value
+    ) throws(CatalogueError) -> Value {
+        try read(operation) { db in
+            guard goesOn() else { throw CatalogueError(.interrupted, operation, "nobody waits for it any more") }
+            let condition = Condition(goesOn)
+            let context = Unmanaged.passUnretained(condition).toOpaque()
+            sqlite3_progress_handler(
+                db.sqliteConnection, 4_000,
+                { context in
+                    guard let context else { return 1 }
+                    return Unmanaged<Condition>.fromOpaque(context).takeUnretainedValue().holds() ? 0 : 1
+                }, context)
+            defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
+            return try withExtendedLifetime(condition) { try body(db) }
+        }
+    }
+
+    private static func tiles(_ rows: RowCursor, _ look: (Row) -> Void = { _ in }) throws -> [Tile] {
+        var tiles: [Tile] = []
+        while let row = try rows.next() {
+            look(row)
+            tiles.append(
+                Tile(
+                    day: try number(row, 0, "day"), second: try number(row, 1, "second"),
+                    photo: try number(row, 2, "photo_id"), kind: try number(row, 3, "kind"), mark: try mark(row, 4)))
+        }
+        return tiles
+    }
+
+    static func number<Number: FixedWidthInteger>(_ row: Row, _ index: Int, _ column: String) throws -> Number {
+        guard let value = Int64.fromDatabaseValue(row[index]), let number = Number(exactly: value) else {
+            throw UnreadableRow(column: column)
+        }
+        return number
+    }
+
+    static func mark(_ row: Row, _ index: Int) throws -> [UInt8] {
+        let mark = try row.withUnsafeData(atIndex: index) { $0.map { Array($0) } }
+        guard let mark, mark.count == 4 else { throw UnreadableRow(column: "mark") }
+        return mark
+    }
+}
+
+/// Whether SQLite is to go on.
+private final class Condition {
+    let holds: () -> Bool
+
+    init(_ holds: @escaping () -> Bool) { self.holds = holds }
+}

@@ -1,0 +1,72 @@
+import Catalogue
+import CommandContact
+import CommandSupport
+import FileValues
+import LinuxKernel
+import SystemMonitor
+
+/// What the timeline consists of: days, photos of a day, and small pictures. On a queue of its own, with an open catalogue:
+/// each takes a lookup or two.
+actor WallRecords {
+    private let queue = MonitorQueue(label: "photo-inbox.web.wall")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.executor.asUnownedSerialExecutor() }
+
+    private var catalogue: KeptCatalogue
+    private let open: PhotoViews.Opening
+
+    init(_ places: Places, _ open: @escaping PhotoViews.Opening) {
+        (catalogue, self.open) = (KeptCatalogue(places), open)
+    }
+
+    /// Eight bytes a day.
+    func days() throws(CommandFailure) -> [UInt8] {
+        let days = try catalogue.read { catalogue throws(CatalogueError) in try catalogue.days() }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(days.count * 8)
+        for (day, photos) in days {
+            bytes.append(littleEndian: day)
+            bytes.append(littleEndian: photos)
+        }
+        return bytes
+    }
+
+    /// Twelve bytes a photo, and how many the day has.
+    func tiles(
+        of day: Int32, from first: Int, count: Int
+    ) throws(CommandFailure) -> (bytes: [UInt8], all: UInt32) {
+        let found = try catalogue.read { catalogue throws(CatalogueError) in
+            try catalogue.tiles(of: day, from: first, count: count)
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(found.tiles.count * 12)
+        for tile in found.tiles { bytes.append(tile) }
+        return (bytes, found.all)
+    }
+
+    /// Nil if it is not installed.
+    func leaflet(_ part: Leaflet) -> OpenContent? {
+        guard let file = try? openDirectory(part.file.parent).openBeneath(part.file.name, [.read, .nonBlocking]) else {
+            return nil
+        }
+        return OpenContent(file, named: part.file.name, queue: queue)
+    }
+
+    /// A small picture of a photo; nil if there is none, or no such photo.
+    func picture(_ picture: Picture, of key: PhotoKey) throws(CommandFailure) -> OpenContent? {
+        let hash = try catalogue.read { catalogue throws(CatalogueError) in try catalogue.hash(ofPhoto: Int64(key.id)) }
+        guard let hash, key.isOf(hash), let file = try? open(hash, picture) else { return nil }
+        return OpenContent(file, named: "picture.jpg", queue: queue)
+    }
+}
+
+extension [UInt8] {
+    mutating func append(littleEndian number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+    }
+
+    mutating func append(_ tile: Tile) {
+        append(littleEndian: tile.photo)
+        append(contentsOf: tile.mark)
+        append(littleEndian: tile.second & 0xFF_FFFF | UInt32(tile.kind) << 24)
+    }
+}
