@@ -94,7 +94,7 @@ package struct PageServer: Sendable {
         case .thumbnail(let hash):
             guard let content = await records.thumbnail(of: hash) else { return .notFound }
             return await content.response(.jpeg, request.head, caching: .asking)
-        case .wall(let address): return await wall.answer(address, request)
+        case .wall(let address): return await wall.answer(address, request, person)
         case .quarantined(let operation): return await quarantined(operation, request.head)
         case .action: return await act(request, for: person?.name ?? "")
         }

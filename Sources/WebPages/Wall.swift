@@ -8,6 +8,7 @@ import HTTPValues
 package import LinuxKernel
 package import PhotoModel
 package import Reporting
+import WebAccounts
 import WebServing
 
 /// What of a photo is shown by parts of the program that the pages do not know.
@@ -48,6 +49,17 @@ package struct PhotoViews: Sendable {
     package init(open: @escaping Opening, tell: @escaping Telling) { (self.open, self.tell) = (open, tell) }
 }
 
+extension JSONValue {
+    fileprivate func without(_ name: String) -> JSONValue {
+        switch self {
+        case .object(let fields):
+            .object(fields.filter { $0.name != name }.map { JSONField($0.name, $0.value.without(name)) })
+        case .array(let values): .array(values.map { $0.without(name) })
+        default: self
+        }
+    }
+}
+
 /// Answers the addresses of the timeline and of its photos.
 struct Wall: Sendable {
     private let wall: WallRecords
@@ -66,15 +78,17 @@ struct Wall: Sendable {
         (self.records, self.looks) = (records, looks)
     }
 
-    func answer(_ address: WallAddress, _ request: WebRequest) async -> WebResponse {
-        do { return try await content(address, request) } catch let refusal as Refusal {
+    func answer(_ address: WallAddress, _ request: WebRequest, _ person: Person?) async -> WebResponse {
+        do { return try await content(address, request, person) } catch let refusal as Refusal {
             return refusal.answer
         } catch let failure as CommandFailure {
             return .failure(failure)
         } catch { return .failure(.failed, "\(error)") }
     }
 
-    private func content(_ address: WallAddress, _ request: WebRequest) async throws -> WebResponse {
+    private func content(
+        _ address: WallAddress, _ request: WebRequest, _ person: Person?
+    ) async throws -> WebResponse {
         let head = request.head
         switch address {
         case .days:
@@ -107,7 +121,9 @@ struct Wall: Sendable {
             do throws(CommandFailure) { state = .success(try await looks.recentState()) } catch {
                 state = .failure(error)
             }
-            return try await records.photo(key, state).map { .json($0) } ?? .notFound
+            guard let photo = try await records.photo(key, state) else { return .notFound }
+            // An address of a download may be all that is needed to download more.
+            return .json(person.map { $0.role >= .operator } == true ? photo : photo.without("origin"))
         }
     }
 

@@ -3,7 +3,9 @@ import CommandContact
 import CommandSupport
 import FileValues
 import LinuxKernel
+import Reporting
 import SystemMonitor
+import SystemPackage
 
 /// What the timeline consists of: days, photos of a day, and small pictures. On a queue of its own, with an open catalogue:
 /// each takes a lookup or two.
@@ -54,8 +56,15 @@ actor WallRecords {
     /// A small picture of a photo; nil if there is none, or no such photo.
     func picture(_ picture: Picture, of key: PhotoKey) throws(CommandFailure) -> OpenContent? {
         let hash = try catalogue.read { catalogue throws(CatalogueError) in try catalogue.hash(ofPhoto: Int64(key.id)) }
-        guard let hash, key.isOf(hash), let file = try? open(hash, picture) else { return nil }
-        return OpenContent(file, named: "picture.jpg", queue: queue)
+        guard let hash, key.isOf(hash) else { return nil }
+        do throws(SystemCallError) {
+            return OpenContent(try open(hash, picture), named: "picture.jpg", queue: queue)
+        } catch {
+            guard error.code != .noSuchFileOrDirectory else { return nil }
+            throw CommandFailure(
+                error.code == .permissionDenied ? .permission : .failed, "the small picture cannot be opened: \(error)",
+                action: "The pages' user must be able to read the small pictures in the daemon's state directory.")
+        }
     }
 }
 

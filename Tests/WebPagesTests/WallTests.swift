@@ -37,7 +37,8 @@ struct WallTests {
                 try openDirectory(pictures).openBeneath(BytePath("\(hash[0])-\(picture)"), .read)
             } tell: { photo, _, _ throws(CatalogueError) in
                 PhotoViews.Account(
-                    record: .object([]), why: .string("\(photo.id)"),
+                    record: .object([JSONField("filed", .array([.object([JSONField("origin", "https://x/?key")])]))]),
+                    why: .string("\(photo.id)"),
                     renditions: [
                         .init(.hash, state: "made", reason: nil), .init(.googly, state: "failed", reason: "no eyes"),
                     ])
@@ -88,9 +89,10 @@ struct WallTests {
         }
 
         func ask(
-            _ path: String, method: String = "GET", _ fields: [(name: String, value: String)] = []
+            _ path: String, method: String = "GET", _ fields: [(name: String, value: String)] = [],
+            as person: String = "vera"
         ) async throws -> Answer {
-            let session = try await people.session(of: "vera")
+            let session = try await people.session(of: person)
             let head = try RequestHead(
                 method: method, target: path, version: .http11,
                 fields: [("Host", "x"), ("Cookie", "photoinbox=\(session.text)")] + fields)
@@ -190,6 +192,9 @@ struct WallTests {
             let answer = try await world.ask("/\(path)")
             #expect(answer.status == .notFound && answer.fields["Cache-Control"] == "no-store", "\(path)")
         }
+        let unreadable = try world.file(8)
+        symlink("7-tile", "\(world.state)/pictures/8-tile")
+        #expect(try await world.ask("/t/\(unreadable)").status == .failed)
         let next = try world.file(7, name: "again.jpg", supersedes: [Int64(key.id)])
         for path in ["t", "p", "o", "photo"] {
             #expect(try await world.ask("/\(path)/\(key)").status == .notFound, "\(path)")
@@ -466,6 +471,8 @@ struct WallTests {
         let answer = try await world.ask("/photo/\(picture)")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.bytes)) as? [String: Any])
         #expect(Set(json.keys) == ["key", "record", "why", "members", "renditions"])
+        #expect(!answer.text.contains("origin"))
+        #expect(try await world.ask("/photo/\(picture)", as: "ana").text.contains(#""origin":"https://x/?key""#))
         #expect(json["key"] as? String == "1-01010101" && json["why"] as? String == "1")
         let members = try #require(json["members"] as? [[String: Any]])
         #expect(members.map { $0["key"] as? String } == ["\(picture)", "\(sidecar)"])
