@@ -241,8 +241,8 @@ let package = Package(
         module(
             "DropPages",
             [
-                "ControlProtocol", "DropStore", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "Reporting",
-                "SystemMonitor", "WebAccounts", "WebServing",
+                "ControlProtocol", "DropStore", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "PhotoModel",
+                "Reporting", "SystemMonitor", "WebAccounts", "WebServing",
             ]),
         .target(name: "CPasswords", cSettings: [checked]),
         module("WebAccounts", ["CPasswords", "FileValues", "LinuxKernel", "SystemMonitor", crypto, system]),

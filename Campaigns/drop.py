@@ -28,9 +28,10 @@ import power
 import storm
 
 HIDDEN = ".photo-inbox-drop"
+LISTING = "ana+phone+1.listing"
 FOREIGN = {"ana/2026-11-26/IMG_1.JPG": b"of somebody else", "ana/2026-11-26-2/IMG_3.MOV": b"and another"}
-# Uploads that end without a name.
-NAMELESS = {"IMG_6.JPG", "IMG_7.JPG"}
+# Uploads that may end without a name; those of a device are sent again, or in no row.
+NAMELESS = {"IMG_6.JPG", "IMG_7.JPG", "DCIM/P_2.JPG.part", "DCIM/P_3.JPG.part"}
 
 
 def run(program, verb, inbox, at=0, error=None):
@@ -65,7 +66,7 @@ class Told:
 
     def __init__(self, lines):
         self.created, self.offset, self.placed, self.ended, self.waiting = {}, collections.Counter(), {}, set(), set()
-        self.wrong = []
+        self.wrong, self.rows = [], {}
         for word, *rest in lines:
             if word == "created":
                 self.created[rest[0]] = rest[1]
@@ -77,6 +78,8 @@ class Told:
                 self.ended.add(rest[0])
             elif word == "waiting":
                 self.waiting.add(rest[0])
+            elif word in ("changing", "listed", "unlisted"):
+                self.rows[rest[0]] = word
             elif word in ("accepted", "failed"):
                 self.wrong.append(" ".join([word, *rest]))
 
@@ -105,6 +108,9 @@ def compare(told, lines, is_cut, is_failing):
     if not lines or lines[-1] != ["end"]:
         wrong.append(f"the store does not open: {lines[-1:]}")
         return wrong
+    rows = {line[1] for line in lines if line[0] == "row"}
+    wrong += [f"the row {path} was {word}" for path, word in told.rows.items()
+              if word == "listed" and path not in rows or word == "unlisted" and path in rows]
     for identity in told.created:
         phase, offset, *end = found.get(identity, ["nothing", "0"])
         expected = told.offset[identity]
@@ -143,7 +149,7 @@ def finished(inbox, told, lines, before, may_keep):
     ended = {told.created.get(identity) for identity in told.ended} | {"IMG_7.JPG"}
     wrong += [f"{path} has a name" for path in there if pathlib.PurePath(path).name in ended]
     parts = [name for name in os.listdir(pathlib.Path(inbox) / HIDDEN)
-             if name != "ledger" and not (may_keep and name.endswith(".kept"))]
+             if name not in ("ledger", LISTING) and not (may_keep and name.endswith(".kept"))]
     if parts:
         wrong.append(f"left: {parts}")
     missing = [path for path in before if path not in there and path not in FOREIGN]
@@ -172,6 +178,7 @@ def trial(options, at, place, contents, resumed_at=0, error=None):
             for identity, offset in again.offset.items():
                 told.offset[identity] = max(told.offset[identity], offset)
             told.placed |= again.placed
+            told.rows |= again.rows
             told.waiting |= again.waiting
             cut()
         before = files(inbox)
@@ -238,7 +245,7 @@ def main():
         lines, _ = run(options.probe, "run", inbox, 1 << 30)
         for line in lines:
             if line[0] == "created":
-                contents[pathlib.PurePath(line[2]).name].add(line[3])
+                contents[pathlib.PurePath(line[2]).name.removesuffix(".part")].add(line[3])
     places = [disks(mode) for mode in options.mode or power.MODES] if options.power else [plain]
     for place, error in [(place, error) for place in places for error in options.errno or [None]]:
         # Points until one is not reached.

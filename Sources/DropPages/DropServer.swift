@@ -9,8 +9,8 @@ import SystemMonitor
 import WebAccounts
 package import WebServing
 
-/// Answers everything below `up`, for people, and `d/TOKEN`, for whoever has a link: uploads and their receipts. Targets are
-/// relative to the program, whatever proxies add.
+/// Answers everything below `up`, for people and their devices, `dav`, for devices alone, and `d/TOKEN`, for whoever has a link:
+/// uploads and their receipts. Targets are relative to the program, whatever proxies add.
 package struct DropServer: Sendable {
     /// Sends a request to the daemon; nil if it does not answer.
     package typealias Ask = @Sendable (ControlRequest) async -> ControlAnswer?
@@ -18,8 +18,8 @@ package struct DropServer: Sendable {
     package struct Options: Sendable {
         /// The user whose `Remote-User` is believed, on a local socket; nil for nobody's.
         package var pages: UInt32?
-        /// The file of guests' links; nil for none.
-        package var links: BytePath?
+        /// The directory of web.links and web.devices; nil for neither.
+        package var accounts: BytePath?
         /// Of people; guests have a quota besides.
         package var limits = DropLimits()
         /// The wall clock, in seconds since 1970.
@@ -37,8 +37,10 @@ package struct DropServer: Sendable {
     private let ask: Ask
     private let options: Options
     private let uploads: UploadHandler
+    private let dav: DavHandler
     private let receipts: ReceiptHub
-    private let links: GuestLinkFile
+    private let links: AccountFile<GuestLink>
+    private let devices: AccountFile<Device>
     /// Questions for what is known that are being read.
     private let questions = Locked<[DropOwner: Int]>([:])
 
@@ -53,8 +55,10 @@ package struct DropServer: Sendable {
     package init(_ store: DropStore, inbox: String, ask: @escaping Ask, _ options: Options = Options()) {
         (self.store, self.inbox, self.ask, self.options) = (store, inbox, ask, options)
         uploads = UploadHandler(store, log: options.log, restart: options.restart)
+        dav = DavHandler(store, uploads, options.limits)
         receipts = ReceiptHub(store, inbox: inbox, ask: ask)
-        links = GuestLinkFile(options.links, log: options.log)
+        links = AccountFile(in: options.accounts, log: options.log)
+        devices = AccountFile(in: options.accounts, log: options.log)
         for remark in store.remarks { options.log(remark) }
     }
 
@@ -82,22 +86,29 @@ package struct DropServer: Sendable {
     }
 
     package func answer(to request: WebRequest, _ body: inout WebBody) async -> WebResponse {
-        let target = request.head.target
+        let (head, target) = (request.head, request.head.target)
         switch target.segments.first {
         case "up":
-            var owner: DropOwner?
-            if case .local(let user) = request.peer, user == options.pages,
-                let name = request.head.fields["remote-user"], Person.isName(name),
-                // Whose directory is that of the guests.
-                name != "guests"
-            {
-                owner = .person(name)
+            let owner: DropOwner?
+            do throws(DeviceUnknown) {
+                owner = try await device(request).map { .device($0.name, of: $0.person) } ?? person(request)
+            } catch {
+                return .refusal(error.status, error.message)
             }
             let visitor = Visitor(sender: UploadSender(owner, options.limits), end: nil)
             return await answer(to: request, target.segments.dropFirst(), visitor, &body)
+        case "dav":
+            do throws(DeviceUnknown) {
+                guard let device = try await device(request) else {
+                    return .refusal(.unauthorized, "the password of a device is missing")
+                }
+                let response = await dav.answer(to: request, of: device, &body)
+                if !head.method.isSafe { Task { await receipts.wake() } }
+                return response
+            } catch { return .refusal(error.status, error.message) }
         case "d":
             guard let token = target.segments.dropFirst().first.flatMap({ Secret($0) }),
-                let link = await links.link(of: token)
+                let link = await links.first(where: { [hash = token.hash] in $0.token == hash })
             else {
                 if await links.isUnusable { return .refusal(.unavailable, "links cannot be looked up now") }
                 return .refusal(.notFound, "this link does not exist, or was removed")
@@ -109,6 +120,34 @@ package struct DropServer: Sendable {
             return await answer(toGuest: request, target.segments.dropFirst(2), visitor, &body)
         default: return .nothing
         }
+    }
+
+    /// The person whom the pages name, whose directory is not that of the guests.
+    private func person(_ request: WebRequest) -> DropOwner? {
+        guard case .local(let user) = request.peer, user == options.pages,
+            let name = request.head.fields["remote-user"], Person.isName(name), name != DropOwner.guests
+        else { return nil }
+        return .person(name)
+    }
+
+    private struct DeviceUnknown: Error {
+        let status: HTTPStatus
+        let message: String
+    }
+
+    /// The device whose password came with the request; nil without one. Throws for a wrong one.
+    private func device(_ request: WebRequest) async throws(DeviceUnknown) -> Device? {
+        guard !request.head.fields.values(of: "authorization").isEmpty else { return nil }
+        if let credentials = BasicCredentials(request.head.fields), credentials.user != DropOwner.guests,
+            let hash = DevicePassword(credentials.password)?.hash,
+            let device = await devices.first(where: { $0.person == credentials.user && $0.password == hash })
+        {
+            return device
+        }
+        if await devices.isUnusable {
+            throw DeviceUnknown(status: .unavailable, message: "passwords of devices cannot be looked up now")
+        }
+        throw DeviceUnknown(status: .unauthorized, message: "no device of this person has this password")
     }
 
     private func answer(
@@ -245,7 +284,7 @@ package struct DropServer: Sendable {
     ) -> Bool {
         guard record.length == file.size else { return false }
         switch record.phase {
-        case .receiving: break
+        case .receiving: if record.isHeldWhole { return false }
         case .whole, .placing: if hash == nil { return false }
         case .placed: if hash == nil || record.changed < since { return false }
         case .ended: return false

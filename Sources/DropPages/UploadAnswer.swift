@@ -136,6 +136,7 @@ package struct UploadAnswer: Hashable, Sendable {
         case .tooManyOpen:
             refuse(.tooManyRequests, "too many uploads are unfinished; finish or end some")
             add("Retry-After", "60")
+        case .tooManyHeld: refuse(.insufficientStorage, "too many files wait for their names: rename or remove some")
         case .overTotal: refuse(.insufficientStorage, "what may be sent was sent")
         case .lengthRequired: refuse(.lengthRequired, "say the length of the file at once")
         case .inboxGone: refuse(.unavailable, "the inbox is not there; send it later")

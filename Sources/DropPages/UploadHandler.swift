@@ -9,7 +9,7 @@ package import WebServing
 /// Who sends, and how much.
 package struct UploadSender: Hashable, Sendable {
     /// Nil for nobody who may begin an upload. Whoever knows the number of a person's upload may continue it, though a session has
-    /// ended meanwhile; that of a guest is continued by the guest's link alone.
+    /// ended meanwhile; that of a guest or a device is continued by its link or password alone.
     package let owner: DropOwner?
     package let limits: DropLimits
 
@@ -20,8 +20,8 @@ package struct UploadSender: Hashable, Sendable {
     func mayContinue(_ record: UploadRecord) -> Bool {
         switch (record.new.owner, owner) {
         case (.person, nil), (.person, .person): true
-        case (.guest, _): record.new.owner == owner
-        case (.person, .guest): false
+        case (.guest, _), (.device, _): record.new.owner == owner
+        case (.person, .guest), (.person, .device): false
         }
     }
 }
@@ -53,12 +53,15 @@ package struct UploadHandler: Sendable {
             return response(.mistake(error), dialect, base)
         }
         let result = await result(of: head, request, base, sender, &body)
-        if case .failed(let error, _) = result {
-            if case .system(let error) = error { log("uploads: \(error)") }
-            if error == .inboxGone { restart("the inbox is not at its path any more, or something is mounted over it") }
-            if store.isBroken { restart("the disk has failed to keep the ledger of uploads") }
-        }
+        if case .failed(let error, _) = result { report(error) }
         return response(result, head.dialect, base)
+    }
+
+    /// What the administrator, or another server, must see to.
+    func report(_ error: DropError) {
+        if case .system(let error) = error { log("uploads: \(error)") }
+        if error == .inboxGone { restart("the inbox is not at its path any more, or something is mounted over it") }
+        if store.isBroken { restart("the disk has failed to keep the ledger of uploads") }
     }
 
     private func result(
@@ -177,7 +180,7 @@ extension UploadHandler {
 }
 
 /// The disk work of one request, on one of the queues that may wait.
-private actor UploadDesk {
+actor UploadDesk {
     /// A few for all requests: each is a thread that waits for the disk, and what comes at once is synced at once.
     private static let queues = (0..<16).map { MonitorQueue(label: "photo-inbox.drop.upload.\($0)") }
     private static let turn = Locked(0)
@@ -197,6 +200,11 @@ private actor UploadDesk {
                     return turn
                 }]
     }
+
+    /// Any other work of a request.
+    func run<Value: Sendable, Failure: Error>(
+        _ body: @Sendable () throws(Failure) -> Value
+    ) throws(Failure) -> Value { try body() }
 
     func create(_ new: NewUpload, _ limits: DropLimits) throws(DropError) -> UploadID { try store.create(new, limits) }
 

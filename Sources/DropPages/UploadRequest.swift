@@ -81,7 +81,7 @@ package struct UploadHead: Hashable, Sendable {
     }
 
     /// Refuses bodies that are not the bytes of a file as they are: a part of one, or compressed.
-    private static func checkContent(of head: RequestHead) throws(UploadMistake) {
+    static func checkContent(of head: RequestHead) throws(UploadMistake) {
         guard head.fields.values(of: "content-encoding").allSatisfy({ $0.lowercased() == "identity" }) else {
             throw UploadMistake("send the file as it is, without Content-Encoding", .unsupportedMediaType)
         }
@@ -118,6 +118,8 @@ package struct UploadHead: Hashable, Sendable {
         case .options: return .tus
         case .put: return .put
         case .post: return .post
+        case .propfind, .proppatch, .mkcol, .copy, .move, .lock, .unlock:
+            throw UploadMistake("WebDAV is at dav/", .methodNotAllowed)
         case .head, .patch, .delete, .get:
             throw UploadMistake("Tus-Resumable or Upload-Draft-Interop-Version is missing", .preconditionFailed)
         }
@@ -258,6 +260,7 @@ package struct UploadHead: Hashable, Sendable {
             try complete(&creation, head)
             creation.bytes = UploadRequest.Bytes(digest: try digest("content-digest", head), isLast: isLast)
             return .create(creation)
+        default: throw UploadMistake("the draft has no \(head.method.rawValue) here", .methodNotAllowed)
         }
     }
 
@@ -332,10 +335,13 @@ package struct UploadHead: Hashable, Sendable {
     ) throws(UploadMistake) {
         creation.digest = try digest("repr-digest", head)
         if let text = head.target["modified"] { creation.modified = try milliseconds(text) }
-        if let seconds = head.fields["x-oc-mtime"].flatMap({ Int64($0) }), (0...maximumTime).contains(seconds) {
-            creation.modified = FileTime(seconds: seconds, nanoseconds: 0)
-        }
+        if let seconds = modified(head) { creation.modified = FileTime(seconds: seconds, nanoseconds: 0) }
         creation.set = try set(head.target["set"].map { Array($0.utf8) }, head.target["of"])
+    }
+
+    /// The time that ownCloud's clients send, in seconds since 1970.
+    static func modified(_ head: RequestHead) -> Int64? {
+        head.fields["x-oc-mtime"].flatMap { Int64($0) }.flatMap { (0...maximumTime).contains($0) ? $0 : nil }
     }
 
     private static func set(_ token: [UInt8]?, _ count: String?) throws(UploadMistake) -> DropSet? {

@@ -19,6 +19,8 @@ package enum DropError: Error, Hashable, Sendable {
     case tooLong(limit: UInt64)
     /// Its owner has too many uploads that have not ended.
     case tooManyOpen
+    /// Its owner has too many files that are held.
+    case tooManyHeld
     /// Its owner has sent what is allowed.
     case overTotal
     case empty
@@ -34,7 +36,7 @@ package enum DropError: Error, Hashable, Sendable {
     case noRoom
     case system(SystemCallError)
 
-    init(_ error: SystemCallError) {
+    package init(_ error: SystemCallError) {
         switch error.code {
         case .noSpace, .diskQuotaExceeded: self = .noRoom
         default: self = .system(error)

@@ -16,6 +16,8 @@ package final class DropStore: Sendable {
         package var keep: Int64 = 7 * 86_400
         /// How long whole files wait for others of their set, in seconds.
         package var setPatience: Int64 = 600
+        /// The most rows of a device's listing, and of these folders.
+        package var listed = (rows: 100_000, folders: 4_096)
         package var clock: @Sendable () -> ClockReading = { .now }
         /// The local date, for directories.
         package var today: @Sendable () -> String = { LocalClock.today() }
@@ -34,7 +36,7 @@ package final class DropStore: Sendable {
     package static let directory: BytePath = ".photo-inbox-drop"
     /// A ledger of this size is written anew if most of it is outdated.
     private static let ledgerSize: UInt64 = 4 << 20
-    /// The most whole files of one owner that wait for others of their sets.
+    /// The most whole files of one owner that wait for others of their sets, and the most that are held.
     private static let mostWaiting = 1_000
     /// After so many seconds without a byte an upload makes room for another, where its owner has too many.
     private static let idlePatience: Int64 = 600
@@ -43,9 +45,10 @@ package final class DropStore: Sendable {
     let root: OwnedDescriptor
     let hidden: OwnedDescriptor
     let options: Options
-    let ledger: UploadLedger
+    let ledger: LineFile<LedgerLine>
     let books: Locked<Books>
     let placement: Placement
+    let listings = Locked(Listings())
     /// A clock reading, and the counted seconds at it.
     private let origin: (reading: ClockReading, seconds: Int64)
     /// What an administrator should know of the start.
@@ -63,12 +66,12 @@ package final class DropStore: Sendable {
             throw SystemCallError("renameat2", .notSupported, path: path)
         }
         placement = Placement(InboxAttributes(root: try FileStatus(of: root)), trial)
-        ledger = try UploadLedger(in: hidden)
-        let content = try ledger.read()
+        ledger = try LineFile("ledger", in: hidden)
         var table = UploadTable()
-        var last = content.lines.map(\.time).max() ?? 0
+        var last: Int64 = 0
         let reading = options.clock()
-        for line in content.lines {
+        let content = try ledger.read { line in
+            last = max(last, line.time)
             // What does not fit was said of an upload that had ended meanwhile, or behind damage.
             _ = table.apply(line)
             if case .clock(let then) = line.entry {
@@ -113,6 +116,7 @@ package final class DropStore: Sendable {
             try books.withLock { books throws(DropError) in
                 let use = books.table.use(of: new.owner)
                 if use.open >= limits.open || use.waiting >= Self.mostWaiting { throw .tooManyOpen }
+                if new.name.isHeld, use.held >= Self.mostWaiting { throw .tooManyHeld }
                 if let total = limits.total, total - min(total, use.bytes) < new.length ?? 1 { throw .overTotal }
                 try dropping { () throws(SystemCallError) in
                     try record([.created(id, new, began: FileTime.now.seconds)], &books)
@@ -143,10 +147,13 @@ package final class DropStore: Sendable {
     /// lost.
     private func finish(_ id: UploadID) throws(DropError) {
         let known = try record(id)
-        if known.offset > 0, known.offset == known.length {
+        if known.offset > 0, known.offset == known.length, !known.new.name.isHeld {
             _ = try complete(id)
         } else {
             try end(id, .expired)
+            if known.isHeldWhole {
+                options.log("\(known.words) was sent, was not renamed to a photo's name, and is removed after its time")
+            }
         }
     }
 
@@ -222,8 +229,30 @@ package final class DropStore: Sendable {
         }
     }
 
-    /// All bytes came: gives the file its name, durably, or lets it wait for others of its set. May be repeated after a failure.
+    /// All bytes of a held upload came.
+    package func hold(_ id: UploadID) throws(DropError) {
+        let known = try status(of: id)
+        if known.length == nil { try setLength(known.offset, of: id) }
+        try dropping(ledger.sync)
+    }
+
+    /// Gives a held upload, of which all bytes came, a name of its own, and that name in the inbox. May be repeated.
+    package func name(_ id: UploadID, _ name: DropName) throws(DropError) -> UploadRecord {
+        var known = try record(id)
+        // One that has been named before failed.
+        if known.phase == .receiving, known.new.name != name {
+            known.new.name = name
+            try placement.check(known.new, in: self)
+            try dropping { () throws(SystemCallError) in try record([.named(id, name)]) }
+        }
+        return try complete(id)
+    }
+
+    /// All bytes came: gives the file its name, durably, or lets it wait for others of its set; nothing for one that is held. May be
+    /// repeated after a failure.
     package func complete(_ id: UploadID) throws(DropError) -> UploadRecord {
+        let before = try record(id)
+        if before.phase == .receiving, before.new.name.isHeld { return before }
         if case .receiving = try record(id).phase { try seal(try live(id)) }
         let companions = books.withLock { $0.table.companions(of: id, since: seconds - options.setPatience) }
         if let companions { try placement.place(companions, in: self) } else { try dropping(ledger.sync) }
@@ -336,7 +365,7 @@ package final class DropStore: Sendable {
     }
 
     /// Whether the disk has failed so that nothing can be received before a new start.
-    package var isBroken: Bool { ledger.isBroken }
+    package var isBroken: Bool { ledger.isBroken || listings.withLock { $0.isBroken } }
 
     /// Whether a whole file waits for others of its set.
     package var isWaiting: Bool { books.withLock { !$0.table.waiting(since: .max).isEmpty } }
@@ -358,6 +387,11 @@ package final class DropStore: Sendable {
             throw error.code == .noSuchFileOrDirectory ? DropError.inboxGone : DropError(error)
         }
         guard there.identity.inode == own.identity.inode, there.device == own.device else { throw .inboxGone }
+    }
+
+    /// How many bytes can be written without falling below what must stay free; nil if that cannot be said.
+    package var room: UInt64? {
+        (try? FileSystemStatus(of: root).available).map { $0 - min($0, options.minFree) }
     }
 
     /// Throws if fewer than `bytes` can be written without falling below what must stay free.

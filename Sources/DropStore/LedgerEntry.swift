@@ -30,6 +30,8 @@ enum LedgerEntry: Hashable, Sendable {
     case length(UploadID, UInt64)
     /// So many bytes are durable.
     case offset(UploadID, UInt64)
+    /// It was held, and gets this name.
+    case named(UploadID, DropName)
     /// All bytes are durable, and have this digest.
     case whole(UploadID, ContentHash)
     /// It gets this name now, relative to the inbox.
@@ -40,36 +42,21 @@ enum LedgerEntry: Hashable, Sendable {
 }
 
 /// A line: an entry, at a counted time in seconds. `CHECKSUM TIME KIND FIELD…`, between tabs.
-struct LedgerLine: Hashable, Sendable {
+struct LedgerLine: CheckedLine, Hashable {
     let time: Int64
     let entry: LedgerEntry
 
     init(_ time: Int64, _ entry: LedgerEntry) { (self.time, self.entry) = (time, entry) }
 
-    var text: String {
-        let content = ([String(time)] + fields).joined(separator: "\t")
-        return "\(Self.checksum(content))\t\(content)\n"
-    }
-
-    /// Nil for a line that is torn, damaged or of another version.
-    init?(_ text: String) {
-        guard let tab = text.firstIndex(of: "\t") else { return nil }
-        let content = text[text.index(after: tab)...]
-        guard text[..<tab] == Self.checksum(content) else { return nil }
-        let parts = content.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count > 2, let time = Int64(parts[0]), let entry = Self.entry(parts[1], Array(parts[2...])) else {
-            return nil
-        }
+    init?(fields: [String]) {
+        guard fields.count > 2, let time = Int64(fields[0]), let entry = Self.entry(fields[1], Array(fields[2...]))
+        else { return nil }
         self.init(time, entry)
     }
 
-    private static func checksum(_ content: some StringProtocol) -> String {
-        var hasher = ContentHasher()
-        Array(content.utf8).withUnsafeBytes { hasher.update($0) }
-        return String(hasher.hash().description.prefix(8))
-    }
+    var fields: [String] { [String(time)] + entryFields }
 
-    private var fields: [String] {
+    private var entryFields: [String] {
         switch entry {
         case .clock(let clock): ["clock", BytePath(clock.boot).escaped, "\(clock.boottime)", "\(clock.wall)"]
         case .total(let owner, let bytes): ["total", BytePath(owner.description).escaped, "\(bytes)"]
@@ -82,6 +69,7 @@ struct LedgerLine: Hashable, Sendable {
             ]
         case .length(let id, let length): ["length", "\(id)", "\(length)"]
         case .offset(let id, let offset): ["offset", "\(id)", "\(offset)"]
+        case .named(let id, let name): ["named", "\(id)", name.original.escaped, name.path.escaped]
         case .whole(let id, let digest): ["whole", "\(id)", "\(digest)"]
         case .placing(let id, let path): ["placing", "\(id)", path.escaped]
         case .placed(let id): ["placed", "\(id)"]
@@ -106,6 +94,7 @@ struct LedgerLine: Hashable, Sendable {
         case ("created", 10): return created(id, Array(fields[1...]))
         case ("length", 2): return UInt64(fields[1]).map { .length(id, $0) }
         case ("offset", 2): return UInt64(fields[1]).map { .offset(id, $0) }
+        case ("named", 3): return name(fields[1], fields[2]).map { .named(id, $0) }
         case ("whole", 2): return digest(fields[1]).map { .whole(id, $0) }
         case ("placing", 2):
             guard let path = BytePath(escaped: fields[1]), path.isSafeBeneath else { return nil }
@@ -117,10 +106,10 @@ struct LedgerLine: Hashable, Sendable {
     }
 
     private static func created(_ id: UploadID, _ fields: [String]) -> LedgerEntry? {
-        guard let began = Int64(fields[0]), let owner = owner(fields[1]), let original = BytePath(escaped: fields[2]),
-            let path = BytePath(escaped: fields[3]), path.isSafeBeneath
-        else { return nil }
-        var new = NewUpload(owner, DropName(original: original, path: path), length: nil)
+        guard let began = Int64(fields[0]), let owner = owner(fields[1]), let name = name(fields[2], fields[3]) else {
+            return nil
+        }
+        var new = NewUpload(owner, name, length: nil)
         if fields[4] != "-" {
             guard let length = UInt64(fields[4]) else { return nil }
             new.length = length
@@ -141,6 +130,13 @@ struct LedgerLine: Hashable, Sendable {
             new.set = set
         }
         return .created(id, new, began: began)
+    }
+
+    private static func name(_ original: String, _ path: String) -> DropName? {
+        guard let original = BytePath(escaped: original), let path = BytePath(escaped: path), path.isSafeBeneath else {
+            return nil
+        }
+        return DropName(original: original, path: path)
     }
 
     private static func owner(_ field: String) -> DropOwner? {

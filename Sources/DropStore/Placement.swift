@@ -62,6 +62,7 @@ final class Placement: Sendable {
         // What the file system allows may be a name that the daemon ignores.
         switch NameRules.decide(trial.fitting(path: path.appending(new.name.path))) {
         case .take, .sidecar: break
+        case .unfinished where new.name.isHeld: break
         case .unfinished(let rule), .ignored(let rule): throw .ignoredName(rule: rule)
         }
         try dropping { () throws(SystemCallError) in

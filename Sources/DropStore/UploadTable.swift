@@ -13,7 +13,7 @@ package struct UploadRecord: Hashable, Sendable {
         case ended(UploadEnd)
     }
 
-    package let new: NewUpload
+    package internal(set) var new: NewUpload
     /// The wall clock's seconds when it began.
     package let began: Int64
     package internal(set) var length: UInt64?
@@ -30,6 +30,9 @@ package struct UploadRecord: Hashable, Sendable {
         case .placed, .ended: false
         }
     }
+
+    /// Whether all its bytes are durable, and it waits for a name: its length is said when they are.
+    package var isHeldWhole: Bool { phase == .receiving && offset > 0 && offset == length && new.name.isHeld }
 
     /// What it counts for against its owner's total.
     var size: UInt64 { if case .ended = phase { 0 } else { length ?? offset } }
@@ -107,6 +110,12 @@ struct UploadTable {
             } where: {
                 $0.phase == .receiving
             }
+        case .named(let id, let name):
+            return change(id, line) {
+                $0.new.name = name
+            } where: {
+                $0.phase == .receiving
+            }
         case .whole(let id, let digest):
             return change(id, line) {
                 $0.phase = .whole(digest)
@@ -176,18 +185,20 @@ struct UploadTable {
         var bytes: UInt64 = 0
         /// How many receive bytes.
         var open = 0
+        /// How many are held, with all their bytes.
+        var held = 0
         /// How many are whole, without a name.
         var waiting = 0
 
         mutating func add(_ record: UploadRecord) {
             bytes += record.size
-            if record.phase == .receiving { open += 1 }
+            if record.isHeldWhole { held += 1 } else if record.phase == .receiving { open += 1 }
             if case .whole = record.phase { waiting += 1 }
         }
 
         mutating func remove(_ record: UploadRecord) {
             bytes -= record.size
-            if record.phase == .receiving { open -= 1 }
+            if record.isHeldWhole { held -= 1 } else if record.phase == .receiving { open -= 1 }
             if case .whole = record.phase { waiting -= 1 }
         }
     }
@@ -241,10 +252,12 @@ struct UploadTable {
         uploads.filter { $0.value.phase == .receiving && $0.value.changed < time }.map(\.key)
     }
 
-    /// The uploads of an owner that receive bytes and have not changed since `time`, those without a byte and the oldest first.
+    /// The uploads of an owner that receive bytes and have not changed since `time`, those without a byte and the oldest first; not
+    /// those that are held, of which all bytes came.
     func idle(of owner: DropOwner, since time: Int64) -> [UploadID] {
         let idle = uploads.filter {
-            $0.value.new.owner == owner && $0.value.phase == .receiving && $0.value.changed < time
+            $0.value.new.owner == owner && $0.value.phase == .receiving && !$0.value.isHeldWhole
+                && $0.value.changed < time
         }
         return idle.sorted {
             ($0.value.offset > 0 ? 1 : 0, $0.value.changed) < ($1.value.offset > 0 ? 1 : 0, $1.value.changed)

@@ -33,22 +33,31 @@ package struct UploadID: Hashable, Sendable, CustomStringConvertible {
 package enum DropOwner: Hashable, Sendable, CustomStringConvertible {
     /// A person of the pages.
     case person(String)
+    /// A device of a person's, with a password of its own.
+    case device(String, of: String)
     /// Whoever has the link with this label.
     case guest(String)
 
-    /// `ana`, or `guests/oma`: also the directory in the inbox.
+    /// `ana`, `ana/phone` or `guests/oma`: also the directory in the inbox. No device is named as a date is.
     package var description: String {
         switch self {
         case .person(let name): name
-        case .guest(let label): "\(Self.guests)\(label)"
+        case .device(let name, let person): "\(person)/\(name)"
+        case .guest(let label): "\(Self.guests)/\(label)"
         }
     }
 
     package init(_ text: String) {
-        self = text.hasPrefix(Self.guests) ? .guest(String(text.dropFirst(Self.guests.count))) : .person(text)
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        switch parts.count {
+        case 2 where parts[0] == Self.guests: self = .guest(parts[1])
+        case 2: self = .device(parts[1], of: parts[0])
+        default: self = .person(text)
+        }
     }
 
-    private static let guests = "guests/"
+    /// The directory of all guests, so no person's name.
+    package static let guests = "guests"
 }
 
 /// Where an upload goes below its owner's directory of the day: its folders and its name.
@@ -75,8 +84,8 @@ package struct DropName: Hashable, Sendable {
     package let original: BytePath
     package let path: BytePath
 
-    /// `path` has folders before its last slash.
-    package init(_ path: [UInt8], of owner: DropOwner) throws(Refusal) {
+    /// `path` has folders before its last slash. With `isHeld` it is the name of an unfinished file.
+    package init(_ path: [UInt8], of owner: DropOwner, isHeld: Bool = false) throws(Refusal) {
         guard path.count <= Self.limit, !path.contains(0), path.last != UInt8(ascii: "/") else { throw .malformed }
         original = BytePath(path)
         let components = original.components
@@ -87,16 +96,22 @@ package struct DropName: Hashable, Sendable {
         let kept = components.dropLast().prefix(Self.depth) + [name]
         self.path = kept.reduce("") { $0.appending(SafeName($1).candidate()) }
         // Both: what is changed may begin to match a rule, or cease to.
-        try Self.check(kept.reduce("") { $0.appending($1) })
-        try Self.check(directory.appending(self.path))
+        try Self.check(kept.reduce("") { $0.appending($1) }, isHeld)
+        try Self.check(directory.appending(self.path), isHeld)
     }
 
     /// One that the ledger has.
     init(original: BytePath, path: BytePath) { (self.original, self.path) = (original, path) }
 
-    private static func check(_ path: BytePath) throws(Refusal) {
+    /// Whether a file of this name is unfinished: it is kept without a name in the inbox until it has another.
+    package var isHeld: Bool { NameRules.isUnfinished(original) || NameRules.isUnfinished(path) }
+
+    private static func check(_ path: BytePath, _ isHeld: Bool) throws(Refusal) {
         switch NameRules.decide(path) {
         case .take, .sidecar: break
+        case .unfinished where isHeld:
+            // A name that it could not get is refused before its bytes are sent.
+            if let finished = NameRules.finished(path) { try check(finished, isHeld) }
         case .unfinished(let rule), .ignored(let rule): throw .ignored(rule: rule)
         }
         if links.contains(path.lowercasedExtension) { throw .links }

@@ -7,9 +7,17 @@ package enum HTTPMethod: String, Hashable, Sendable, CaseIterable {
     case put = "PUT"
     case patch = "PATCH"
     case delete = "DELETE"
+    // Of WebDAV; see RFC 4918.
+    case propfind = "PROPFIND"
+    case proppatch = "PROPPATCH"
+    case mkcol = "MKCOL"
+    case copy = "COPY"
+    case move = "MOVE"
+    case lock = "LOCK"
+    case unlock = "UNLOCK"
 
     /// Whether it asks for nothing but an answer; see RFC 9110 9.2.1.
-    package var isSafe: Bool { self == .get || self == .head || self == .options }
+    package var isSafe: Bool { [.get, .head, .options, .propfind].contains(self) }
 }
 
 /// The status codes that are sent.
@@ -19,6 +27,7 @@ package enum HTTPStatus: Int, Hashable, Sendable, CaseIterable {
     case accepted = 202
     case noContent = 204
     case partialContent = 206
+    case multiStatus = 207
     case notModified = 304
     case permanentRedirect = 308
     case badRequest = 400

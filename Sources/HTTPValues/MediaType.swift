@@ -5,6 +5,7 @@ package enum MediaType: String, Hashable, Sendable, CaseIterable {
     case script = "text/javascript; charset=utf-8"
     case svg = "image/svg+xml"
     case json = "application/json"
+    case xml = "application/xml; charset=utf-8"
     case events = "text/event-stream"
     case text = "text/plain; charset=utf-8"
     case jpeg = "image/jpeg"

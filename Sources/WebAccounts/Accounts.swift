@@ -143,6 +143,11 @@ package actor Accounts {
         return nil
     }
 
+    /// The person of a name. Throws while that cannot be known.
+    package func sender(named name: String) throws(Refusal) -> Person? {
+        try people()[name].flatMap { $0.role >= .sender ? $0 : nil }
+    }
+
     /// The person of a name that a proxy has verified.
     package func person(named name: String) -> Person? { (try? people())?[name] }
 

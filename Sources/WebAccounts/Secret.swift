@@ -26,7 +26,7 @@ package struct SecretHash: Hashable, Sendable, CustomStringConvertible {
     /// 64 hexadecimal digits.
     package let description: String
 
-    fileprivate init(digest: [UInt8]) { description = hexadecimal(digest) }
+    init(digest: [UInt8]) { description = hexadecimal(digest) }
 
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count == 64, let bytes = bytes(ofHexadecimal: text.utf8) else { return nil }

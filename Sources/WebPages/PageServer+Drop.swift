@@ -7,8 +7,8 @@ import WebAccounts
 package import WebServing
 
 extension PageServer {
-    /// Answers a request below `up`, in which `Remote-User` names the person who sends, or below `d`, whose link says it: in the
-    /// program that receives photos, or in this one.
+    /// Answers a request below `up`, in which `Remote-User` names the person who sends, below `dav`, in which a password says it, or
+    /// below `d`, whose link says it: in the program that receives photos, or in this one.
     package typealias Drop = @Sendable (WebRequest, inout WebBody) async throws -> WebResponse
 
     /// Whether the body of a request is read as it comes, by what receives photos.
@@ -25,6 +25,16 @@ extension PageServer {
             if let page = Self.guestPage(head) { return page }
             return await send(request, head.target.text, of: nil, &body)
         }
+        if address == .device || address == .person, let name = Self.personOfDevice(head) {
+            guard Self.isFromNoOtherSite(head) else { return .failure(.forbidden, Self.notFromPage) }
+            do throws(Accounts.Refusal) {
+                guard try await accounts.sender(named: name) != nil else { return Self.wrongDevice(address) }
+            } catch { return .failure(.unavailable, "who may send cannot be looked up now") }
+            let answer = await send(request, head.target.text, of: nil, isOfDevice: true, &body)
+            // The same for nobody's name as for a wrong password.
+            return answer.status == .unauthorized ? Self.wrongDevice(address) : answer
+        }
+        if address == .device { return Self.wrongDevice(address) }
         guard address != .about || head.method == .get else {
             return .failure(.methodNotAllowed, "this address is for GET", fields: [("Allow", "GET")])
         }
@@ -38,6 +48,22 @@ extension PageServer {
         guard address == .about else { return await send(request, head.target.text, of: person, &body) }
         if options.drop == nil { return .json(.object([JSONField("missing", Self.missing)])) }
         return await send(request, Self.about, of: person, &body)
+    }
+
+    /// The name with which comes what may be the password of a device: what receives photos says whether it is.
+    private static func personOfDevice(_ head: RequestHead) -> String? {
+        guard let credentials = BasicCredentials(head.fields), DevicePassword(credentials.password) != nil else {
+            return nil
+        }
+        return credentials.user
+    }
+
+    /// Programs ask for a password when they see the field.
+    private static func wrongDevice(_ address: DropAddress) -> WebResponse {
+        .failure(
+            .unauthorized, "sign in with the name of a person and the password of a device",
+            fields: address == .device
+                ? [("WWW-Authenticate", "Basic realm=\"photo-inbox\", charset=\"UTF-8\"")] : [])
     }
 
     /// The page of whoever has a link, and its parts: from here, since scripts of what receives photos from strangers would be those
@@ -58,15 +84,15 @@ extension PageServer {
         }
     }
 
-    /// Passes a request on, in the name of a person or of whoever has the link in its target.
+    /// Passes a request on, in the name of a person, or of whoever has the link in its target or the password of a device.
     private func send(
-        _ request: WebRequest, _ target: String, of person: Person?, _ body: inout WebBody
+        _ request: WebRequest, _ target: String, of person: Person?, isOfDevice: Bool = false, _ body: inout WebBody
     ) async -> WebResponse {
         guard let drop = options.drop else { return .failure(.notFound, Self.missing) }
         let head = request.head
-        var fields = head.fields.all.filter { !Self.ownFields.contains($0.name) }.map {
-            (name: $0.name, value: $0.value)
-        }
+        var fields = head.fields.all.filter {
+            !Self.ownFields.contains($0.name) || isOfDevice && $0.name == "authorization"
+        }.map { (name: $0.name, value: $0.value) }
         if let person { fields.append(("remote-user", person.name)) }
         do {
             let head = try RequestHead(
@@ -74,7 +100,11 @@ extension PageServer {
             // It comes from this program, which is trusted to name people.
             let request = WebRequest(head: head, body: request.body, peer: .local(user: geteuid()))
             let answer = Self.harmless(try await drop(request, &body))
-            return answer.status.rawValue / 100 == 3 ? .failure(.failed, "the answer leads elsewhere") : answer
+            // A device may have what it asks for.
+            guard answer.status.rawValue / 100 != 3 || isOfDevice && answer.status == .notModified else {
+                return .failure(.failed, "the answer leads elsewhere")
+            }
+            return answer
         } catch let refusal as HeadRefusal {
             return .failure(refusal.status, refusal.message)
         } catch let failure as CommandFailure {
@@ -93,8 +123,11 @@ extension PageServer {
 
     /// What receives photos from strangers is believed about photos alone: it sets no cookie, and what it sends is no page.
     private static func harmless(_ answer: WebResponse) -> WebResponse {
-        let passed: Set = ["allow", "cache-control", "content-type", "location", "retry-after", "x-accel-buffering"]
-        let types = [MediaType.json, .text, .events].map(\.rawValue) + ["application/problem+json"]
+        let passed: Set = [
+            "allow", "cache-control", "content-type", "dav", "etag", "last-modified", "location", "lock-token",
+            "ms-author-via", "retry-after", "x-accel-buffering", "x-oc-mtime",
+        ]
+        let types = [MediaType.json, .text, .events, .xml].map(\.rawValue) + ["application/problem+json"]
         var fields = answer.fields.compactMap { field -> (name: String, value: String)? in
             let name = field.name.lowercased()
             if name == "content-type", !types.contains(field.value) { return (field.name, MediaType.bytes.rawValue) }
@@ -119,6 +152,8 @@ extension RequestTarget {
 private enum DropAddress: Hashable {
     /// For people: `up…`.
     case person
+    /// For programs with the password of a device: `dav…`.
+    case device
     /// For whoever has a link: `d/TOKEN…`.
     case guest
     /// What a person can send, asked by the page: `api/drop`.
@@ -128,6 +163,7 @@ private enum DropAddress: Hashable {
         let parts = target.segments
         switch parts.first {
         case "up": self = .person
+        case "dav": self = .device
         case "d" where parts.count > 1: self = .guest
         case "api" where parts == ["api", "drop"] && !target.isDirectory: self = .about
         default: return nil

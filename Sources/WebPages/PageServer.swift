@@ -53,6 +53,11 @@ package struct PageServer: Sendable {
 
     package func answer(to request: WebRequest) async -> WebResponse {
         if let refusal = refusal(ofHost: request.head) { return refusal }
+        if request.head.method == .options, request.head.target.segments.isEmpty, options.drop != nil {
+            // Windows asks the host's root whether there is WebDAV, whatever folder is meant.
+            let fields = [("DAV", "1, 2"), ("MS-Author-Via", "DAV"), ("Allow", "OPTIONS, GET, HEAD")]
+            return WebResponse(.ok, WebResponse.guards(of: .bytes) + fields)
+        }
         guard let route = Route(request.head.target) else { return .notFound }
         guard route.methods.contains(request.head.method) else {
             let allowed = route.methods.map(\.rawValue).joined(separator: ", ")
@@ -120,8 +125,11 @@ package struct PageServer: Sendable {
     /// A request that changes something comes from a script of the page: no form, and no script of another site, can send this
     /// field without being asked first, and nothing here answers that question.
     static func isFromPage(_ head: RequestHead) -> Bool {
-        head.fields["x-photo-inbox"] == "1"
-            && head.fields.values(of: "sec-fetch-site").allSatisfy { ["same-origin", "none"].contains($0) }
+        head.fields["x-photo-inbox"] == "1" && isFromNoOtherSite(head)
+    }
+
+    static func isFromNoOtherSite(_ head: RequestHead) -> Bool {
+        head.fields.values(of: "sec-fetch-site").allSatisfy { ["same-origin", "none"].contains($0) }
     }
 
     static let notFromPage = "this request does not come from the page"

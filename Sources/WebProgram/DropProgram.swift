@@ -77,14 +77,14 @@ package enum DropProgram {
         guard let user = userNumber(pages), user != 0 else {
             throw CommandFailure(.usage, "the pages have no user \(pages) of their own")
         }
-        let links = WebProgram.people(of: places).parent
+        let accounts = WebProgram.people(of: places).parent
         let photos = (places.settings?.inboxes.map(\.path) ?? []) + (places.settings?.library.map { [$0.path] } ?? [])
-        for place in photos where place.isInside(links) {
+        for place in photos where place.isInside(accounts) {
             program.log("\(place) is beside the configuration, and so can be read from here")
         }
-        confine(to: inbox.path, links)
+        confine(to: inbox.path, accounts)
         return try open(
-            inbox.name, inbox.path, places, pages: user, links: links.appending(GuestLinks.file),
+            inbox.name, inbox.path, places, pages: user, accounts: accounts,
             isOutdated: {
                 // A mistake is nobody's wish.
                 guard let places = try? configured() else { return false }
@@ -102,12 +102,12 @@ package enum DropProgram {
     /// What receives photos into an inbox, from `pages`, the user whose word on people counts. `isOutdated` is asked when the daemon
     /// refuses to speak of it.
     static func open(
-        _ inbox: String, _ path: BytePath, _ places: Places, pages: UInt32, links: BytePath?,
+        _ inbox: String, _ path: BytePath, _ places: Places, pages: UInt32, accounts: BytePath,
         isOutdated: @escaping @Sendable () -> Bool = { false }, restart: @escaping @Sendable (String) -> Void,
         log: @escaping @Sendable (String) -> Void
     ) throws -> Opened {
         var options = DropServer.Options()
-        (options.pages, options.links, options.log, options.restart) = (pages, links, log, restart)
+        (options.pages, options.accounts, options.log, options.restart) = (pages, accounts, log, restart)
         var storing = DropStore.Options()
         storing.log = log
         let daemon = DaemonClient(runtime: places.runtime, purpose: "receipts")
@@ -135,15 +135,15 @@ package enum DropProgram {
         return Opened(server: server, care: Task { await server.care() })
     }
 
-    /// Gives up all files but those of the system, the configuration's directory with web.links, and its own hidden directory in
+    /// Gives up all files but those of the system, the configuration's directory with web.links and web.devices, and its own hidden directory in
     /// the inbox. Beside that it may move files to free names, and reads none, not even its own.
-    private static func confine(to inbox: BytePath, _ links: BytePath) {
+    private static func confine(to inbox: BytePath, _ accounts: BytePath) {
         let system: [BytePath] = ["/etc", "/usr", "/lib", "/lib64", "/proc", "/sys", "/dev"]
         // A rule is for a directory that exists.
         try? openDirectory(inbox).makeDirectory(DropStore.directory, mode: 0o700)
         do throws(SystemCallError) {
             try Confinement.keep(
-                reading: system + [links], writing: [inbox.appending(DropStore.directory)], adding: [inbox])
+                reading: system + [accounts], writing: [inbox.appending(DropStore.directory)], adding: [inbox])
         } catch { program.log("could not restrict its access to the inbox, continuing: \(error)") }
     }
 }
@@ -177,7 +177,7 @@ actor OwnDrop {
         do {
             let new = try DropProgram.open(
                 name, path, places, pages: geteuid(),
-                links: WebProgram.people(of: places).parent.appending(GuestLinks.file),
+                accounts: WebProgram.people(of: places).parent,
                 restart: { [weak self] reason in Task { await self?.close(number, reason) } }, log: log)
             opened = new
             return new.server

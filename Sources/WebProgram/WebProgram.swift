@@ -37,13 +37,11 @@ package struct WebProgram {
 
     /// The file of people that belongs to a configuration, or to a state directory without one.
     package static func people(of places: Places) -> BytePath {
-        guard places.settings != nil || places.hasMistakes else { return places.state.appending(peopleFile) }
+        guard places.settings != nil || places.hasMistakes else { return places.state.appending(Person.file) }
         let context = SettingsContext.ofProcess()
         let file = places.named ?? context.standardFile
-        return (file.isAbsolute ? file : context.workingDirectory.appending(file)).parent.appending(peopleFile)
+        return (file.isAbsolute ? file : context.workingDirectory.appending(file)).parent.appending(Person.file)
     }
-
-    private static let peopleFile: BytePath = "web.users"
 
     // MARK: - The service
 
@@ -95,7 +93,7 @@ package struct WebProgram {
     private func confine(to people: BytePath, writing state: BytePath) {
         let system: [BytePath] = ["/etc", "/usr", "/lib", "/lib64", "/proc", "/sys", "/dev", "/run"]
         // The file may be a link.
-        let file = people.appending(Self.peopleFile)
+        let file = people.appending(Person.file)
         let shown =
             [people, (try? realPath(file))?.parent ?? people, places.state, places.catalogue.parent]
             + (places.settings?.library.map { [$0.path, $0.quarantine] } ?? [])

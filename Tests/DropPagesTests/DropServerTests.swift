@@ -81,7 +81,7 @@ struct DropServerTests {
             try Data(links.text.utf8).write(to: URL(filePath: scratch.appending("web.links")))
             var options = DropServer.Options()
             options.pages = pages
-            options.links = BytePath(scratch.appending("web.links"))
+            options.accounts = scratch.bytePath
             options.now = { clock.withLock { $0 } }
             options.restart = { _ in gone.withLock { $0 += 1 } }
             let server = DropServer(store, inbox: "web", ask: { daemon.answer($0) }, options)

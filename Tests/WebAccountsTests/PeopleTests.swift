@@ -41,6 +41,43 @@ struct PeopleTests {
         #expect(mistake?.number == 3)
     }
 
+    @Test("web.devices is read as it was written, and a wrong line is found")
+    func devices() throws {
+        var devices = Devices()
+        devices.put(Device(person: "ana", name: "phone", password: Self.hash))
+        devices.put(Device(person: "ana", name: "laptop", password: Self.hash))
+        devices.put(Device(person: "ben", name: "phone", password: Self.hash))
+        #expect(try Devices(devices.text) == devices)
+        let removed = devices.remove { $0.person == "ana" }
+        #expect(removed == 2 && devices.all.map(\.key) == ["ben:phone"])
+        for line in [
+            "ana", "ana:phone", "ana:phone:00", "ana:phone:HASH", "ana:phone:5:00", "ana:phone:5:HASH:",
+            "ana:phone:-5:HASH", "ana:1:5:HASH", "ana:2026-11-26:5:HASH", "a/b:c:5:HASH",
+        ] {
+            let whole = line.replacing("HASH", with: "\(Self.hash)")
+            #expect(throws: Devices.WrongLine(number: 2)) { try Devices("# first\n\(whole)\n") }
+        }
+    }
+
+    @Test("A device's password has 140 bits, however it is typed")
+    func devicePasswords() throws {
+        let password = DevicePassword()
+        #expect(password != DevicePassword())
+        #expect(password.text.utf8.count == 34 && password.text.split(separator: "-").count == 7)
+        let typed = password.text.uppercased().replacing("-", with: " ")
+        #expect(DevicePassword(typed) == password)
+        #expect(DevicePassword(String(password.text.filter { $0 != "-" }))?.hash == password.hash)
+        let (misread, meant) = (
+            DevicePassword("OIL" + String(repeating: "2", count: 25)), "011" + String(repeating: "2", count: 25)
+        )
+        #expect(misread == DevicePassword(meant) && misread != nil)
+        for wrong in [
+            "", "u" + meant.dropFirst(), "\(meant)2", String(meant.dropFirst()), String(repeating: "-", count: 90),
+        ] {
+            #expect(DevicePassword(wrong) == nil)
+        }
+    }
+
     @Test("A secret has 256 bits, and its hash is that of its digits")
     func secrets() throws {
         #expect(Secret() != Secret())

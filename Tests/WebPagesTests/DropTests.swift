@@ -122,6 +122,38 @@ struct DropTests {
         try await world.end()
     }
 
+    @Test("A device's password is passed on for a sender's name; nobody's name is answered as a wrong password is")
+    func devices() async throws {
+        let world = try World { text in
+            if text.contains("PROPFIND") { return .text(.unauthorized, "no device has it") }
+            return WebResponse(.notModified, [("ETag", "\"1\"")])
+        }
+        func basic(_ name: String) -> String {
+            "Authorization: Basic \(base64Encoded("\(name):\(DevicePassword().text)".utf8))"
+        }
+        func text(_ answer: String) -> String {
+            answer.split(separator: "\r\n").filter { !$0.hasPrefix("Date:") }.joined()
+        }
+        for target in ["/dav/", "/up/a.jpg"] {
+            let wrong = try await world.ask("PROPFIND", target, basic("sam"))
+            #expect(wrong.hasPrefix("HTTP/1.1 401 ") && wrong.contains("WWW-Authenticate") == (target == "/dav/"))
+            for name in ["nobody", "vera"] {
+                let nobody = try await world.ask("PROPFIND", target, basic(name))
+                #expect(text(nobody) == text(wrong), "\(nobody)")
+            }
+        }
+        #expect(world.passed.withLock(\.count) == 2)
+        let same = try await world.ask("GET", "/dav/a.jpg", basic("sam"))
+        #expect(same.hasPrefix("HTTP/1.1 304 ") && same.contains("ETag: \"1\""), "\(same)")
+        // Windows asks the root.
+        let root = try await world.ask("OPTIONS", "/")
+        #expect(root.hasPrefix("HTTP/1.1 200 ") && root.contains("DAV: 1, 2\r\n"), "\(root)")
+        // A password is not said to be wrong while that cannot be known.
+        try openDirectory(world.pages.scratch.bytePath).put(Array("nonsense\n".utf8), as: "web.users")
+        #expect(try await world.ask("GET", "/dav/a.jpg", basic("sam")).hasPrefix("HTTP/1.1 503 "))
+        try await world.end()
+    }
+
     @Test("Who sends is said by the pages alone, and no session leaves them")
     func passedOn() async throws {
         let world = try World()

@@ -25,18 +25,21 @@ package struct NameRule: Sendable {
     /// The first byte of every matching name, or the last.
     fileprivate let first: UInt8?
     fileprivate let last: UInt8?
+    /// How many bytes a suffix has.
+    fileprivate let suffix: Int?
 
     /// Whether the rule matches `name`, in ASCII lower case.
     fileprivate func applies(to name: [UInt8]) -> Bool { matches(name) }
 
     private init(
-        _ effect: Effect, _ name: String, first: UInt8? = nil, last: UInt8? = nil,
+        _ effect: Effect, _ name: String, first: UInt8? = nil, last: UInt8? = nil, suffix: Int? = nil,
         _ matches: @escaping @Sendable ([UInt8]) -> Bool
     ) {
         self.name = name
         self.effect = effect
         self.first = first
         self.last = last
+        self.suffix = suffix
         self.matches = matches
     }
 
@@ -47,7 +50,9 @@ package struct NameRule: Sendable {
 
     /// Names that end with `suffix` and have something before it.
     fileprivate static func suffix(_ effect: Effect, _ suffix: StaticString, _ whose: String) -> NameRule {
-        NameRule(effect, "*\(suffix) (\(whose))", last: suffix.withUTF8Buffer(\.last)) { name in
+        NameRule(
+            effect, "*\(suffix) (\(whose))", last: suffix.withUTF8Buffer(\.last), suffix: suffix.utf8CodeUnitCount
+        ) { name in
             suffix.withUTF8Buffer { name.count > $0.count && name.suffix($0.count).elementsEqual($0) }
         }
     }
@@ -91,6 +96,15 @@ package enum NameRules {
         guard unfinishedFirst[Int(lowercased(first))] || unfinishedLast[Int(lowercased(last))] else { return false }
         if case .unfinished = decide(path) { return true }
         return false
+    }
+
+    /// The path of an unfinished file without the suffix that says so; nil where that is no suffix.
+    package static func finished(_ path: BytePath) -> BytePath? {
+        let lower = path.name.bytes.map(lowercased)
+        guard let rule = files.first(where: { $0.applies(to: lower) }), rule.effect == .unfinished,
+            let count = rule.suffix
+        else { return nil }
+        return BytePath(Array(path.bytes.dropLast(count)))
     }
 
     private static let unfinishedFirst = marks(\.first)

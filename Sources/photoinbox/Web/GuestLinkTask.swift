@@ -1,4 +1,3 @@
-import CommandContact
 import CommandSupport
 import FileValues
 import Glibc
@@ -30,38 +29,32 @@ enum GuestLinkTask {
         return end > now ? end : nil
     }
 
-    func run(_ file: BytePath, until: String?, quota: UInt64?, address: String) throws {
+    func run(in directory: BytePath, until: String?, quota: UInt64?, address: String) throws {
+        let editor = AccountEditor<GuestLink>("photoinbox web link", in: directory)
         switch self {
-        case .list: try list(file)
+        case .list: try list(editor)
         case .add(let label):
             // Checked with the arguments.
             guard let end = until.flatMap({ Self.end($0) }) else { return }
-            try add(label, end, quota, address, to: file)
+            let token = Secret()
+            let isNew = try editor.change { links in
+                defer { links.put(GuestLink(label: label, token: token.hash, end: end, quota: quota)) }
+                return links[label] == nil
+            }
+            try printOut(
+                "\(isNew ? "added" : "changed") \(label). Until \(Self.text(end)), photos\(Self.text(quota)) are sent at\n"
+                    + "\(address)d/\(token.text)/\n"
+                    + "Whoever has the link can send photos, and sees what others sent by it, nothing else.\n")
         case .remove(let label):
-            let lock = try SetupLock(of: file, against: "photoinbox web link")
-            defer { withExtendedLifetime(lock) {} }
-            var links = try read(file)
-            guard links.remove(label) else { throw CommandFailure(.noMatch, "there is no link \(printable(label))") }
-            try write(links, to: file)
+            guard try editor.change({ $0.remove(label) }) else {
+                throw CommandFailure(.noMatch, "there is no link \(printable(label))")
+            }
             try printOut("removed \(label)\n")
         }
     }
 
-    private func add(_ label: String, _ end: Int64, _ quota: UInt64?, _ address: String, to file: BytePath) throws {
-        let lock = try SetupLock(of: file, against: "photoinbox web link")
-        defer { withExtendedLifetime(lock) {} }
-        var links = try read(file)
-        let (isNew, token) = (links[label] == nil, Secret())
-        links.put(GuestLink(label: label, token: token.hash, end: end, quota: quota))
-        try write(links, to: file)
-        try printOut(
-            "\(isNew ? "added" : "changed") \(label). Until \(Self.text(end)), photos\(Self.text(quota)) are sent at\n"
-                + "\(address)d/\(token.text)/\n"
-                + "Whoever has the link can send photos, and sees what others sent by it, nothing else.\n")
-    }
-
-    private func list(_ file: BytePath) throws {
-        let links = try read(file).all
+    private func list(_ editor: AccountEditor<GuestLink>) throws {
+        let links = try editor.read().all
         if links.isEmpty {
             throw CommandFailure(
                 .noMatch, "there are no links", action: "Add one: photoinbox web link add LABEL --until DATE")
@@ -83,20 +76,4 @@ enum GuestLinkTask {
     }
 
     private static func text(_ quota: UInt64?) -> String { quota.map { " of \(HumanText.bytes($0)) in all" } ?? "" }
-
-    private func read(_ file: BytePath) throws -> GuestLinks {
-        let bytes: [UInt8]
-        do throws(SystemCallError) { bytes = try content(of: file) } catch {
-            if error.code == .noSuchFileOrDirectory { return GuestLinks() }
-            throw error
-        }
-        do throws(GuestLinks.WrongLine) { return try GuestLinks(String(decoding: bytes, as: UTF8.self)) } catch {
-            throw CommandFailure(.configuration, "\(file): \(error)", action: "Correct that line.")
-        }
-    }
-
-    /// Readable for all: it has nothing that can be used.
-    private func write(_ links: GuestLinks, to file: BytePath) throws {
-        try openDirectory(file.parent).put(Array(links.text.utf8), as: file.name, mode: 0o644, durably: true)
-    }
 }

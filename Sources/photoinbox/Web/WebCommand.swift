@@ -16,7 +16,7 @@ extension Role: ExpressibleByArgument {}
 struct WebCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         "web", "Serve the pages to your browser, or say who may use them.",
-        "[OPTION…] [user|link add|remove|list [NAME]]")
+        "[OPTION…] [user|link|device add|remove|list [NAME…]]")
     static let toleratesMistakes = true
 
     static let lesson = """
@@ -24,27 +24,37 @@ struct WebCommand: DaemonCommand {
           photoinbox web                                    the pages, for you alone, until Ctrl-C
           photoinbox web user add ana --role operator       a link with which ana sets a password, once
           photoinbox web user list                          who may use the pages of photoinbox-web.service
-          photoinbox web user remove ana                    ends her sessions, too
+          photoinbox web user remove ana                    ends her sessions and devices, too
           photoinbox web link add oma --until 2026-12-31 --quota 20G
                                                             a link by which anybody sends photos until that day's end
           photoinbox web link list                          the links, and until when they work
           photoinbox web link remove oma                    it works no more; a request under way is finished
+          photoinbox web device add ana phone --address https://photos.example.org/
+                                                            a password with which ana's phone sends photos by WebDAV
+          photoinbox web device list                        the devices
+          photoinbox web device remove ana phone            its password works no more
 
         Without arguments, the pages are served at a port of this machine, and the link that is printed signs you in, once.
         What you do there is done with your own permissions.
 
         photoinbox-web.socket serves the pages to others, behind a proxy that has a certificate. These people are in web.users
         beside the configuration, which only its owner can change; a viewer sees, a sender can also send photos, an operator
-        can also retry, release, discard, undo, pause and resume. Adding somebody again makes a new link and ends the old password.
+        can also retry, release, discard, undo, pause and resume. Adding somebody again makes a new link and ends the old password,
+        but not those of the person's devices: remove these, too, after a theft.
 
         Whoever has a guest's link can send photos into the inbox for uploads and see what becomes of these, and nothing else. Links
         are in web.links, beside web.users. Adding one again makes a new link, and what was sent by the old one counts.
 
+        A device is an app or a program that sends photos for a sender or an operator, by WebDAV at dav/, or by PUT or tus at up/, with
+        a password of its own. It sees the names of what it has sent and nothing else. Devices are in web.devices, beside web.users.
+        Adding one again makes a new password, and the device still sees what it has sent. One that is added after its removal is
+        another, and sees nothing of that.
+
         EXIT STATUS:
           0   done
           1   the port is taken, or the file cannot be written
-          4   there is nobody, or no link, of that name
-          75  another "photoinbox web user" or "web link" is at work
+          4   there is nobody, no link or no device of that name
+          75  another "photoinbox web" that changes such a file is at work
           64, 69, 77, 78: see photoinbox --help
         """
 
@@ -86,6 +96,7 @@ struct WebCommand: DaemonCommand {
         case add(String)
         case remove(String)
         case link(GuestLinkTask)
+        case device(DeviceTask)
     }
 
     private var task: Task? {
@@ -97,16 +108,27 @@ struct WebCommand: DaemonCommand {
         case ("link", "list", 2): .link(.list)
         case ("link", "add", 3): .link(.add(words[2]))
         case ("link", "remove", 3): .link(.remove(words[2]))
+        case ("device", "list", 2): .device(.list)
+        case ("device", "add", 4): .device(.add(words[3], of: words[2]))
+        case ("device", "remove", 4): .device(.remove(words[3], of: words[2]))
         default: nil
         }
     }
 
     func validate() throws {
         guard let task else {
-            throw ValidationError("Write: user add NAME, user remove NAME, user list, or the same with link.")
+            throw ValidationError(
+                "Write: user add NAME, user remove NAME, user list, the same with link, or with device and two names.")
         }
         if case .add(let name) = task, !Person.isName(name) {
             throw ValidationError("A name has at most 64 letters, digits, and the characters . _ - @")
+        }
+        if case .device(.add(let name, of: let person)) = task {
+            guard Person.isName(person), Device.isName(name) else {
+                throw ValidationError(
+                    "Names have at most 64 letters, digits, and the characters . _ - @; a device's begins with a letter."
+                )
+            }
         }
         if case .link(.add(let label)) = task {
             guard GuestLink.isLabel(label) else {
@@ -122,21 +144,16 @@ struct WebCommand: DaemonCommand {
     }
 
     func run(at places: Places) throws {
+        let directory = WebProgram.people(of: places).parent
+        let editor = AccountEditor<Person>("photoinbox web user", in: directory)
         switch task {
         case .serve, nil: try serve(places)
-        case .list: try list(file(places))
-        case .add(let name): try add(name, to: file(places))
-        case .remove(let name): try remove(name, from: file(places))
-        case .link(let task):
-            let file = WebProgram.people(of: places).parent.appending(GuestLinks.file)
-            try task.run(file, until: until, quota: quota?.bytes, address: base)
+        case .list: try list(editor)
+        case .add(let name): try add(name, editor, in: directory)
+        case .remove(let name): try remove(name, editor, in: directory)
+        case .link(let task): try task.run(in: directory, until: until, quota: quota?.bytes, address: base)
+        case .device(let task): try task.run(in: directory, address: base)
         }
-    }
-
-    /// A symbolic link is followed, so that it is still one when the file is replaced.
-    private func file(_ places: Places) -> BytePath {
-        let file = WebProgram.people(of: places)
-        return (try? realPath(file)) ?? file
     }
 
     private func serve(_ places: Places) throws {
@@ -161,32 +178,44 @@ struct WebCommand: DaemonCommand {
 
     private static let linkTime: Int64 = 7 * 86_400
 
-    private func add(_ name: String, to file: BytePath) throws {
-        let lock = try SetupLock(of: file, against: "photoinbox web user")
-        defer { withExtendedLifetime(lock) {} }
-        var people = try read(file)
-        let before = people[name]
-        let role = role ?? before?.role ?? .viewer
+    private func add(_ name: String, _ editor: AccountEditor<Person>, in directory: BytePath) throws {
+        // Devices that an editor has left of another person of this name.
+        if try editor.read()[name] == nil { _ = try removeDevices(of: name, editor, in: directory) }
         let link = Secret()
         let end = Int64(time(nil)) + Self.linkTime
-        people.put(Person(name: name, role: role, invitation: Person.Invitation(link: link.hash, end: end)))
-        try write(people, to: file)
+        let (isNew, role) = try editor.change { people in
+            let before = people[name]
+            let role = self.role ?? before?.role ?? .viewer
+            people.put(Person(name: name, role: role, invitation: Person.Invitation(link: link.hash, end: end)))
+            return (before == nil, role)
+        }
         try printOut(
-            "\(before == nil ? "added" : "changed") \(name), \(role.rawValue). Within 7 days, a password is set at\n"
+            "\(isNew ? "added" : "changed") \(name), \(role.rawValue). Within 7 days, a password is set at\n"
                 + "\(base)#link=\(link.text)\nThe link works once. Whoever has it is \(name).\n")
     }
 
-    private func remove(_ name: String, from file: BytePath) throws {
-        let lock = try SetupLock(of: file, against: "photoinbox web user")
-        defer { withExtendedLifetime(lock) {} }
-        var people = try read(file)
-        guard people.remove(name) else { throw CommandFailure(.noMatch, "there is nobody named \(printable(name))") }
-        try write(people, to: file)
-        try printOut("removed \(name)\n")
+    private func remove(_ name: String, _ editor: AccountEditor<Person>, in directory: BytePath) throws {
+        // First: without its person no device can send.
+        let wasThere = try editor.change { $0.remove(name) }
+        let devices: Int
+        do { devices = try removeDevices(of: name, editor, in: directory) } catch {
+            if wasThere { try printOut("removed \(name), but not the person's devices in \(Device.file)\n") }
+            throw error
+        }
+        guard wasThere || devices > 0 else {
+            throw CommandFailure(.noMatch, "there is nobody named \(printable(name))")
+        }
+        try printOut("removed \(name)\(devices > 0 ? ", and \(HumanText.count(devices, "device", "devices"))" : "")\n")
     }
 
-    private func list(_ file: BytePath) throws {
-        let people = try read(file).all
+    private func removeDevices(
+        of name: String, _ editor: AccountEditor<Person>, in directory: BytePath
+    ) throws -> Int {
+        try AccountEditor<Device>(editor.command, in: directory).change { $0.remove { $0.person == name } }
+    }
+
+    private func list(_ editor: AccountEditor<Person>) throws {
+        let people = try editor.read().all
         if people.isEmpty {
             throw CommandFailure(
                 .noMatch, "nobody may use the pages", action: "Add somebody: photoinbox web user add NAME")
@@ -194,21 +223,5 @@ struct WebCommand: DaemonCommand {
         var table = TextTable([("NAME", .left), ("ROLE", .left)])
         for person in people { table.add([person.name, person.role.rawValue]) }
         try printOut(table.rendered(Terminal.style(.never)))
-    }
-
-    private func read(_ file: BytePath) throws -> People {
-        let bytes: [UInt8]
-        do throws(SystemCallError) { bytes = try content(of: file) } catch {
-            if error.code == .noSuchFileOrDirectory { return People() }
-            throw error
-        }
-        do throws(People.WrongLine) { return try People(String(decoding: bytes, as: UTF8.self)) } catch {
-            throw CommandFailure(.configuration, "\(file): \(error)", action: "Correct that line.")
-        }
-    }
-
-    /// Readable for all, as passwd(5) is: it has nothing with which anybody can sign in.
-    private func write(_ people: People, to file: BytePath) throws {
-        try openDirectory(file.parent).put(Array(people.text.utf8), as: file.name, mode: 0o644, durably: true)
     }
 }

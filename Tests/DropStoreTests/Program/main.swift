@@ -9,8 +9,9 @@ import Filing
 import Glibc
 import LinuxKernel
 
-/// The bytes of the file with this name: the same in each run.
+/// The bytes of the file with this name, or with its unfinished one: the same in each run.
 func content(_ name: String) -> [UInt8] {
+    let name = name.hasSuffix(".part") ? name.dropLast(5) : name[...]
     var state = name.utf8.reduce(0x9E37_79B9_7F4A_7C15 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 } | 1
     let length = 20_000 + Int(state >> 33) % 60_000
     return (0..<length).map { _ in
@@ -34,6 +35,7 @@ func say(_ line: String) {
 }
 
 let ana = DropOwner.person("ana")
+let phone = DropOwner.device("phone", of: "ana")
 
 struct Session {
     let store: DropStore
@@ -51,8 +53,8 @@ struct Session {
         set: DropSet? = nil
     ) throws -> UploadID {
         let bytes = content(name)
-        var new = NewUpload(
-            owner, try DropName(Array(name.utf8), of: owner), length: hasLength ? UInt64(bytes.count) : nil)
+        let given = try DropName(Array(name.utf8), of: owner, isHeld: owner == phone)
+        var new = NewUpload(owner, given, length: hasLength ? UInt64(bytes.count) : nil)
         new.modified = FileTime(seconds: 1_700_000_000, nanoseconds: 0)
         new.digest = wanted
         new.set = set
@@ -138,12 +140,82 @@ struct Session {
         let guest = DropOwner.guest("oma")
         let begun = try create("IMG_8.JPG", of: guest)
         try send(begun, "IMG_8.JPG", 0..<15_000, isChecked: true)
+        try device()
         store.tidy()
         store.close()
     }
 
+    // MARK: - A device
+
+    /// Changes a row: whether it is there is not known until it is `listed` or `unlisted`.
+    func change(_ path: String, to word: String = "listed", _ body: (BytePath) throws -> Void) throws {
+        say("changing \(path)")
+        try body(BytePath(path))
+        say("\(word) \(path)")
+    }
+
+    func put(_ name: String, _ listing: DeviceListing) throws {
+        try change(name) { path in
+            let (id, count) = (try create(name, of: phone), content(name).count)
+            try send(id, name, 0..<count, isChecked: true, isLast: !name.hasSuffix(".part"))
+            if name.hasSuffix(".part") {
+                for old in try listing.put(path, .held(id), size: UInt64(count), modified: 1) {
+                    try store.end(old)
+                    say("ended \(old)")
+                }
+            } else {
+                let row = try listing.announce(id, path, size: UInt64(count), modified: 1)
+                try complete(id)
+                _ = listing.list(row, at: path)
+            }
+        }
+    }
+
+    /// Gives a held file its name.
+    func settle(_ path: BytePath, _ listing: DeviceListing) throws {
+        guard let row = listing.row(at: path), case .held(let id) = row.kind else { return }
+        let target = BytePath(path.bytes.dropLast(5))
+        let new = try listing.announce(id, target, size: row.size, modified: row.modified)
+        let record = try store.name(id, DropName(target.bytes, of: phone))
+        if case .placed(let digest, let place) = record.phase { say("placed \(id) \(digest) \(place)") }
+        _ = listing.list(new, at: target, movedFrom: (path, id))
+    }
+
+    func device() throws {
+        let listing = try store.listing(of: "phone", "ana", born: 1)
+        try change("DCIM") { try listing.makeFolder($0, modified: 1) }
+        // The second in place of the first: both are photos.
+        for name in ["DCIM/P_1.JPG", "DCIM/P_1.JPG", "DCIM/P_2.JPG.part", "DCIM/P_2.JPG.part", "DCIM/P_3.JPG.part"] {
+            try put(name, listing)
+        }
+        try change("DCIM/P_2.JPG.part", to: "unlisted") { path in
+            try change("DCIM/P_2.JPG") { _ in try settle(path, listing) }
+        }
+        try change("DCIM/P_1.JPG", to: "unlisted") { _ = try listing.remove($0) }
+        try change("DCIM/P_4.JPG") { _ = try listing.put($0, .empty, modified: 1) }
+    }
+
+    /// What is listed; and what a phone does then: it moves what is held.
+    func resumeDevice() throws {
+        let listing = try store.listing(of: "phone", "ana", born: 1)
+        let rows =
+            listing.rows(in: "")
+            + listing.rows(in: "DCIM").map { ("DCIM/" + $0.name.escaped, $0.row) }.map {
+                (name: BytePath($0.0), row: $0.1)
+            }
+        for (path, _) in rows { say("row \(path)") }
+        for (path, row) in rows {
+            guard case .held = row.kind else { continue }
+            try change(path.escaped, to: "unlisted") { try settle($0, listing) }
+        }
+        // What no row has.
+        for (id, record) in store.uploads(of: phone) where record.phase == .receiving && record.new.name.isHeld {
+            try store.end(id)
+        }
+    }
+
     func resume() throws {
-        for owner in [ana, .guest("oma")] {
+        for owner in [ana, .guest("oma"), phone] {
             for (id, record) in store.uploads(of: owner) {
                 let name = String(decoding: record.new.name.original.bytes, as: UTF8.self)
                 let offset = try store.status(of: id).offset
@@ -154,15 +226,16 @@ struct Session {
                 case .placed: say("found \(id) placed \(offset)")
                 case .ended(let end): say("found \(id) ended \(offset) \(end.rawValue)")
                 }
-                guard record.phase == .receiving else { continue }
+                guard record.phase == .receiving, !record.new.name.isHeld else { continue }
                 do {
                     try send(id, name, Int(offset)..<content(name).count, isChecked: true)
                     try complete(id)
                 } catch DropError.wrongDigest { say("ended \(id)") }
             }
         }
+        try resumeDevice()
         store.close()
-        for owner in [ana, .guest("oma")] {
+        for owner in [ana, .guest("oma"), phone] {
             for (id, record) in store.uploads(of: owner) {
                 if case .placed(let digest, let path) = record.phase { say("placed \(id) \(digest) \(path)") }
             }

@@ -52,6 +52,22 @@ eventually "it is filed, too" photoinboxd filed two.jpg
 photoinbox web link remove oma
 refuse "and nothing once the link is removed" photoinbox-drop guest "$(photo 3)" three.jpg
 
+dav() { # ARGUMENT…: with the password of pia's phone
+    curl --silent --fail --max-time 60 --unix-socket /run/photoinbox-web/http --user "pia:$password" "$@"
+}
+photoinbox web user add pia --role sender >/dev/null
+password=$(photoinbox web device add pia phone | grep -E '^[0-9a-z]{4}-')
+check "a phone sends a photo by WebDAV" photoinbox-drop dav --upload-file "$(photo 5)" http://x/dav/five.jpg
+eventually "it is filed, too" photoinboxd filed five.jpg
+listed() { dav --request PROPFIND --header 'Depth: 1' http://x/dav/ | grep -F '<D:href>/dav/five.jpg</D:href>'; }
+systemctl stop photoinbox-drop.service
+check "and still listed, by a program that starts anew" photoinbox-drop listed
+photoinbox web user add pia --role viewer >/dev/null
+refuse "not for whoever may not send any more" photoinbox-web dav http://x/dav/
+photoinbox web user add pia --role sender >/dev/null
+photoinbox web device remove pia phone
+refuse "nor without its password" photoinbox-drop dav http://x/dav/
+
 direct() { # USER GROUP: names ana to photoinbox-drop without the pages
     setpriv --reuid="$1" --regid="$2" --clear-groups -- curl --silent --fail --max-time 60 \
         --unix-socket /run/photoinbox-drop/http --header 'Remote-User: ana' http://x/up/about
