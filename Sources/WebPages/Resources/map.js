@@ -23,6 +23,7 @@ export class WorldMap {
   #library = null;
   #style = null;
   #markers = null;
+  #shown = new Map();
   #asked = null;
   #isReading = false;
 
@@ -148,20 +149,35 @@ export class WorldMap {
     }
   }
 
+  // What stays is left as it is: a click, or the focus, may be on it.
   #draw(cells) {
-    const L = this.#library;
     const focused = document.activeElement?.closest?.(".place")?.dataset.photo;
-    // It has the focus if the place that had it is not there any more.
-    if (focused) this.#frame.focus({ preventScroll: true });
-    this.#markers.clearLayers();
-    for (const cell of cells) {
-      const picture = h("img", { src: address(`t/${cell.key}`), alt: "", draggable: "false", onerror: (event) => { event.target.hidden = true; } });
-      const button = h("button", { type: "button", class: "place", "aria-label": named(cell), "data-photo": cell.key }, picture,
-        cell.photos > 1 && h("span", { class: "badge" }, short(cell.photos)));
-      const icon = L.divIcon({ html: button, className: "", iconSize: [56, 56] });
-      L.marker([cell.latitude, cell.longitude], { icon, keyboard: false }).on("click", () => this.#choose(cell)).addTo(this.#markers);
-      if (cell.key === focused) button.focus({ preventScroll: true });
+    const wanted = new Map(cells.map((cell) => [cell.key, cell]));
+    for (const [key, shown] of this.#shown) {
+      const cell = wanted.get(key);
+      if (cell?.photos === shown.cell.photos) {
+        shown.cell = cell;
+        shown.marker.setLatLng([cell.latitude, cell.longitude]);
+      } else {
+        // It has the focus if the place that had it is not there any more.
+        if (key === focused) this.#frame.focus({ preventScroll: true });
+        this.#markers.removeLayer(shown.marker);
+        this.#shown.delete(key);
+      }
     }
+    for (const cell of cells) if (!this.#shown.has(cell.key)) this.#add(cell, cell.key === focused);
+  }
+
+  #add(cell, hasFocus) {
+    const L = this.#library;
+    const picture = h("img", { src: address(`t/${cell.key}`), alt: "", draggable: "false", onerror: (event) => { event.target.hidden = true; } });
+    const button = h("button", { type: "button", class: "place", "aria-label": named(cell), "data-photo": cell.key }, picture,
+      cell.photos > 1 && h("span", { class: "badge" }, short(cell.photos)));
+    const icon = L.divIcon({ html: button, className: "", iconSize: [56, 56] });
+    const shown = { cell, marker: L.marker([cell.latitude, cell.longitude], { icon, keyboard: false }) };
+    this.#shown.set(cell.key, shown);
+    shown.marker.on("click", () => this.#choose(shown.cell)).addTo(this.#markers);
+    if (hasFocus) button.focus({ preventScroll: true });
   }
 
   #choose(cell, fromList = false) {
