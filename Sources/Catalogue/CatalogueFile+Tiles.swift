@@ -15,6 +15,14 @@ package struct Tile: Hashable, Sendable {
     package let mark: [UInt8]
 
     package static let noDay = Schema.noDay
+
+    /// Whether it is older than another, or has no date: then it comes later in the timeline.
+    fileprivate func isOlder(_ other: Tile) -> Bool {
+        func order(_ tile: Tile) -> (Int32, UInt32, UInt32) {
+            (tile.day == Self.noDay ? .min : tile.day, tile.second, tile.photo)
+        }
+        return order(self) < order(other)
+    }
 }
 
 /// At most so many results, and whether there were more.
@@ -73,25 +81,25 @@ extension CatalogueFile {
     ) throws(CatalogueError) -> Bounded<Tile> {
         var query = query
         query.limit = limit + 1
-        let (found, arguments) = Self.statement(query, columns: "p.id AS id")
+        let (found, arguments) = Self.statement(query, columns: "p.id AS id, p.set_id AS set_id")
         return try read("searching", while: goesOn) { db in
             if let area = query.area { db.add(function: Self.isInside(area)) }
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    WITH found AS MATERIALIZED (\(found))
-                    SELECT DISTINCT tile.day, tile.second, tile.photo_id, tile.kind, tile.mark,
-                        (SELECT count(*) FROM found) > \(limit)
-                    FROM (SELECT id FROM found ORDER BY id DESC LIMIT \(limit)) AS one
-                    CROSS JOIN photo ON photo.id = one.id
-                    CROSS JOIN tile ON tile.photo_id = CASE WHEN photo.set_id IS NULL THEN photo.id ELSE (
+                    SELECT tile.day, tile.second, tile.photo_id, tile.kind, tile.mark FROM (\(found)) AS one
+                    LEFT JOIN tile ON tile.photo_id = CASE WHEN one.set_id IS NULL THEN one.id ELSE (
                         SELECT photo_id FROM tile WHERE photo_id IN (
-                            SELECT id FROM photo AS member WHERE member.set_id = photo.set_id)) END
-                    ORDER BY tile.day = \(Tile.noDay), tile.day DESC, tile.second DESC, tile.photo_id DESC
+                            SELECT id FROM photo AS member WHERE member.set_id = one.set_id)) END
                     """, arguments: arguments)
-            var isCut = false
-            let tiles = try Self.tiles(rows) { isCut = $0[5] }
-            return Bounded(values: tiles, isCut: isCut)
+            // Several files of a set may be found. A temporary index for this, and for the order, takes SQLite much longer.
+            var tiles: Set<Tile> = []
+            var files = 0
+            while files < limit, let row = try rows.next() {
+                files += 1
+                if !row.hasNull(atIndex: 2) { tiles.insert(try Self.tile(row)) }
+            }
+            return Bounded(values: tiles.sorted { $1.isOlder($0) }, isCut: try files == limit && rows.next() != nil)
         }
     }
 
@@ -115,16 +123,16 @@ extension CatalogueFile {
         }
     }
 
-    private static func tiles(_ rows: RowCursor, _ look: (Row) -> Void = { _ in }) throws -> [Tile] {
+    private static func tiles(_ rows: RowCursor) throws -> [Tile] {
         var tiles: [Tile] = []
-        while let row = try rows.next() {
-            look(row)
-            tiles.append(
-                Tile(
-                    day: try number(row, 0, "day"), second: try number(row, 1, "second"),
-                    photo: try number(row, 2, "photo_id"), kind: try number(row, 3, "kind"), mark: try mark(row, 4)))
-        }
+        while let row = try rows.next() { tiles.append(try tile(row)) }
         return tiles
+    }
+
+    private static func tile(_ row: Row) throws -> Tile {
+        Tile(
+            day: try number(row, 0, "day"), second: try number(row, 1, "second"), photo: try number(row, 2, "photo_id"),
+            kind: try number(row, 3, "kind"), mark: try mark(row, 4))
     }
 
     static func number<Number: FixedWidthInteger>(_ row: Row, _ index: Int, _ column: String) throws -> Number {
