@@ -12,6 +12,11 @@ export function h(name, properties, ...children) {
   return element;
 }
 
+/** Whether a key or a click is without others that give it another meaning. */
+export function isPlain(event) {
+  return !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+}
+
 const handlers = ["onclick", "onsubmit", "onerror", "onchange"];
 
 /** Makes the children of `parent` those of `fresh`, and keeps elements that are the same: with focus, and pictures loaded. */

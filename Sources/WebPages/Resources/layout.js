@@ -66,13 +66,7 @@ export class Layout {
 
   /** The place of the day at `y`. */
   placeAt(y) {
-    let [low, high] = [0, this.days.length];
-    while (low + 1 < high) {
-      const middle = (low + high) >> 1;
-      if (this.tops[middle] <= y) low = middle;
-      else high = middle;
-    }
-    return low;
+    return Math.max(0, firstThat(0, this.days.length, (place) => this.tops[place] > y) - 1);
   }
 
   /** The place of a day, or of the next older one that there is; the last one if there is none. */
@@ -140,11 +134,15 @@ export class Layout {
 /** In days that are newest first: the place of the newest one that is not newer than `day`; that of "no date" is the oldest. */
 export function newestUntil(days, day) {
   const age = (each) => (each === NO_DATE ? -Infinity : each);
-  let [low, high] = [0, days.length];
+  return firstThat(0, days.length, (place) => age(days[place]) <= age(day));
+}
+
+/** The first number from `low` on that is meant, as are all after it; else `high`. */
+export function firstThat(low, high, isMeant) {
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (age(days[middle]) > age(day)) low = middle + 1;
-    else high = middle;
+    if (isMeant(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }

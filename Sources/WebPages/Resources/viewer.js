@@ -1,11 +1,11 @@
 // One photo: its picture or film, what is known of it, and the files of its set.
 import { confirm, download } from "./confirm.js";
-import { h } from "./dom.js";
+import { h, isPlain } from "./dom.js";
 import { nameOf } from "./captions.js";
 import { localTime } from "./layout.js";
 import { address, get, refusal } from "./server.js";
 import { bytes, count, dated, sentences } from "./text.js";
-import { KIND, isAborted } from "./timeline.js";
+import { KIND } from "./timeline.js";
 
 const roles = { picture: "picture", raw: "RAW", film: "film", sidecar: "sidecar" };
 const filters = { "tilt-shift": "Tilt-shift", googly: "Googly eyes" };
@@ -19,14 +19,14 @@ export class Viewer {
   #about = h("section", { class: "about", "aria-label": "Details", tabindex: "0" });
   #name = h("h2", { id: "viewer-name", tabindex: "-1" });
   #said = h("p", { class: "unseen", role: "status" });
-  // Where the person wants to go: { photo, step }.
+  // Where the person wants to go: { photo, steps }.
   #wish = null;
   #buttons;
 
   /** `tools`: `beside(photo, step, signal)` gives a photo or null, `isOperator`; told are `moved(photo)`, `closed()`, `changed()`, `ended()`. */
   constructor(tools) {
     this.#tools = tools;
-    const button = (text, label, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick }, text);
+    const button = (text, label, onclick) => h("button", { "aria-label": label, title: label, onclick }, text);
     this.#buttons = { "-1": button("‹", "Previous photo", () => this.#go(-1)), 1: button("›", "Next photo", () => this.#go(1)) };
     this.dialog = h("dialog", { class: "viewer", "aria-labelledby": "viewer-name" },
       h("div", { class: "bar" }, this.#name, h("div", { class: "steps" }, this.#buttons[-1], this.#buttons[1],
@@ -99,7 +99,7 @@ export class Viewer {
       }
       this.#describe();
     } catch (error) {
-      if (isAborted(error) || signal.aborted) return;
+      if (signal.aborted) return;
       if (error.status === 401) this.#tools.ended();
       const isGone = error.status === 404;
       const text = isGone ? "This photo is no longer there: it was taken back, or another one took its place."
@@ -109,7 +109,7 @@ export class Viewer {
       const hasOther = !isGone || this.#photo.day !== undefined;
       if (isGone) this.#stage.replaceChildren(h("p", { class: "missing" }, "This photo is no longer there."));
       this.#about.replaceChildren(h("p", { class: "alert", role: "alert" }, text), h("div", { class: "buttons" },
-        hasOther && h("button", { type: "button", onclick }, label), h("button", { type: "button", onclick: () => this.#tools.closed() }, "Back to all photos")));
+        hasOther && h("button", { onclick }, label), h("button", { onclick: () => this.#tools.closed() }, "Back to all photos")));
       if (isGone) this.#tools.changed();
     }
   }
@@ -123,34 +123,46 @@ export class Viewer {
   // MARK: from one to the next
 
   #pressed(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.target.closest("input, video, select")) return;
+    if (!isPlain(event) || event.target.closest("input, video, select")) return;
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    this.#go(step);
+    if (!event.repeat || !this.#wish) this.#go(step);
   }
 
-  // The last of several wishes counts.
+  // What is pressed while a photo is looked for counts, too; a key that is held waits.
   async #go(step) {
     const photo = this.#photo;
-    if (photo?.day === undefined || (this.#wish?.photo === photo && this.#wish.step === step)) return;
-    const wish = { photo, step };
+    if (photo?.day === undefined) return;
+    if (this.#wish?.photo === photo) {
+      this.#wish.steps += step;
+      return;
+    }
+    const wish = { photo, steps: step };
     this.#wish = wish;
+    let [at, remark] = [photo, ""];
     try {
-      const other = await this.#tools.beside(photo, step, this.#controller.signal);
-      if (this.#photo !== photo || this.#wish !== wish) return;
-      if (other) {
-        this.show(other);
-        this.#tools.moved(other);
-      } else {
-        this.#said.textContent = "";
-        this.#said.textContent = step > 0 ? "This is the last photo." : "This is the first photo.";
+      while (wish.steps !== 0) {
+        const one = Math.sign(wish.steps);
+        const other = await this.#tools.beside(at, one, this.#controller.signal);
+        if (this.#photo !== photo) return;
+        wish.steps -= one;
+        at = other ?? at;
+        remark = other ? "" : `This is the ${one > 0 ? "last" : "first"} photo.`;
       }
     } catch (error) {
-      if (this.#photo === photo && this.#wish === wish) this.#said.textContent = error.message;
+      if (this.#photo !== photo) return;
+      remark = error.message;
     } finally {
       if (this.#wish === wish) this.#wish = null;
     }
+    if (at !== photo) {
+      this.show(at);
+      this.#tools.moved(at);
+    }
+    if (!remark) return;
+    this.#said.textContent = "";
+    this.#said.textContent = remark;
   }
 
   // The pictures beside this one are read ahead, when its own is there.
@@ -210,7 +222,7 @@ export class Viewer {
       if (signal.aborted || !film.isConnected) return;
       if (error?.status === 401) this.#tools.ended();
       if (film === document.activeElement) this.#name.focus();
-      const again = h("button", { type: "button", onclick: () => this.#film(key).focus() }, "Try again");
+      const again = h("button", { onclick: () => this.#film(key).focus() }, "Try again");
       film.replaceWith(h("p", { class: "missing", role: "alert" }, ...(error || !isUnknown
         ? [error ? sentences(error.message, error.action) : "The film broke off.", " ", again]
         : ["This browser cannot play the film: few play HEVC. ", this.#download(key, "Download the film")])));
@@ -278,7 +290,7 @@ export class Viewer {
   #filmButton(members) {
     const film = members.find(({ role }) => role === "film");
     if (!film || this.#photo.kind & KIND.film) return null;
-    const button = h("button", { type: "button", "aria-pressed": "false", onclick: () => {
+    const button = h("button", { "aria-pressed": "false", onclick: () => {
       const isOn = button.getAttribute("aria-pressed") === "false";
       button.setAttribute("aria-pressed", String(isOn));
       if (isOn) this.#film(film.key).play().catch(() => null);
@@ -292,7 +304,7 @@ export class Viewer {
     if (made.length === 0 || this.#photo.kind & KIND.film) return "";
     const names = [null, ...made.map(({ name }) => name)];
     const group = h("div", { class: "choices", role: "group", "aria-label": "Renditions" }, names.map((name) =>
-      h("button", { type: "button", "aria-pressed": String(name === null), onclick: (event) => {
+      h("button", { "aria-pressed": String(name === null), onclick: (event) => {
         for (const each of group.children) each.setAttribute("aria-pressed", String(each === event.target));
         this.#compare(name);
       } }, filters[name] ?? "Preview")));
@@ -301,17 +313,12 @@ export class Viewer {
 
   #undoButton(photo, name) {
     if (!this.#tools.isOperator || !photo.operation) return null;
-    return h("button", { type: "button", class: "danger", onclick: async () => {
+    return h("button", { class: "danger", onclick: async () => {
       const shown = this.#photo;
       if (!(await confirm({ do: "undo", operation: photo.operation }, ["Take back ", h("bdi", null, name), "?"], "Take back", true))) return;
       this.#tools.changed();
-      if (this.#photo !== shown) return;
-      const beside = (step) => this.#tools.beside(shown, step, this.#controller.signal).catch(() => null);
-      const other = (await beside(1)) ?? (await beside(-1));
-      if (this.#photo !== shown) return;
-      if (!other) return this.#tools.closed();
-      this.show(other);
-      this.#tools.moved(other);
+      for (const step of [1, -1]) if (this.#photo === shown) await this.#go(step);
+      if (this.#photo === shown) this.#tools.closed();
     } }, "Take back…");
   }
 }

@@ -1,6 +1,6 @@
 // The wall: photos as squares below the headings of their days. There are elements for what is seen and a little more; each has its photo,
 // and never a number.
-import { h } from "./dom.js";
+import { h, isPlain } from "./dom.js";
 import { dateText, dayText, marksOf, monthText, nameOf } from "./captions.js";
 import { NO_DATE, Layout, ScrollSpace } from "./layout.js";
 import { count } from "./text.js";
@@ -44,12 +44,13 @@ export class Wall {
     this.#tools = tools;
     this.scroller = h("section", { class: "wall", "aria-label": "Photos by day" }, this.#content);
     this.element = h("div", { class: "frame" }, this.scroller, this.#hint);
-    this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
-    this.scroller.addEventListener("keydown", (event) => this.#pressed(event));
-    this.scroller.addEventListener("focusin", (event) => this.#focused(event.target));
-    this.scroller.addEventListener("click", (event) => this.#clicked(event));
-    this.scroller.addEventListener("load", (event) => this.#loaded(event.target), true);
-    this.scroller.addEventListener("error", (event) => this.#failed(event.target), true);
+    const on = (name, act) => this.scroller.addEventListener(name, act, true);
+    on("scroll", () => this.#scrolled());
+    on("keydown", (event) => this.#pressed(event));
+    on("focusin", ({ target }) => this.#focused(target));
+    on("click", (event) => this.#clicked(event));
+    on("load", ({ target }) => this.#loaded(target));
+    on("error", ({ target }) => this.#failed(target));
     new ResizeObserver(() => this.#later()).observe(this.scroller);
   }
 
@@ -349,7 +350,7 @@ export class Wall {
       const id = `day${day}`;
       const name = day === NO_DATE ? dayText(day) : h("time", { datetime: dateText(day) }, dayText(day));
       const heading = h("h2", { id }, name, " ", h("span", { class: "faint" }));
-      const list = h("ul", { "aria-labelledby": id });
+      const list = h("ul", { class: "plain", "aria-labelledby": id });
       group = { element: h("div", { class: "day" }, heading, list), heading, list, count: heading.lastChild, y: null, photos: null };
       this.#days.set(day, group);
     }
@@ -503,14 +504,14 @@ export class Wall {
 
   #clicked(event) {
     const item = this.#owners.get(event.target.closest("a"));
-    if (!item?.photo || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!item?.photo || event.button !== 0 || !isPlain(event)) return;
     event.preventDefault();
     item.link.focus({ preventScroll: true });
     this.#tools.open(item.photo);
   }
 
   #pressed(event) {
-    if (!keys.includes(event.key) || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!keys.includes(event.key) || !isPlain(event)) return;
     if (this.#source.days.length === 0) return;
     const from = this.#pending ?? this.#current;
     if (!from) return;

@@ -158,6 +158,33 @@ def keys(page):
     step("all by keys: across days, into a photo, to the next, and back")
 
 
+def hurry(page):
+    """Keys that are pressed while the first answer is waited for."""
+    first, _, third = until(page, "() => { const found = [1, 2, 3].map((each) => "
+                            "document.querySelector(`.wall li[aria-posinset=\"${each}\"] a[href]`)?.getAttribute('href')); "
+                            "return found.every(Boolean) && found; }", "three photos")
+    held = []
+    page.evaluate(f"location.hash = '{first}'")
+    page.route("**/tiles?*", lambda route: held.append(route))
+    page.reload()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("link", name="Download", exact=True)).to_be_visible()
+    end = time.monotonic() + PATIENCE / 1000
+    while not held:
+        require(time.monotonic() < end, "nothing is asked for")
+        page.wait_for_timeout(50)
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    require(page.url.endswith(first), "it does not wait")
+    page.unroute("**/tiles?*")
+    for route in held:
+        route.continue_()
+    until(page, f"() => location.hash === '{third}'", "two photos further")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    step("a key that is pressed twice moves two photos, whenever the answer comes")
+
+
 def photo(page):
     find(page, "rocket")
     page.locator(".wall a[href]").first.click()
@@ -322,7 +349,7 @@ def main():
         expect.set_options(timeout=PATIENCE)
         watch(page)
         try:
-            for part in (wall, keys, photo, gone, search, jump, world, filing):
+            for part in (wall, keys, hurry, photo, gone, search, jump, world, filing):
                 part(page)
         except BaseException:
             page.screenshot(path=DIRECTORY / "failure.png")
