@@ -159,7 +159,10 @@ package struct PageServer: Sendable {
 
     private func quarantined(_ operation: Int64, _ head: RequestHead) async -> WebResponse {
         do throws(CommandFailure) {
-            guard let content = try await records.file(quarantinedBy: operation) else { return .notFound }
+            guard let content = try await records.file(quarantinedBy: operation) else {
+                return .failure(
+                    .notFound, "this file is not in quarantine any more", action: "See what is: reload the page.")
+            }
             let type = MediaType.ofPhoto(named: content.name.escaped)
             return await content.response(
                 type, head, caching: .asking, isDownload: !type.isPicture || head.target["download"] != nil)

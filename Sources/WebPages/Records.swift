@@ -47,10 +47,16 @@ actor Records {
         let found: StoredOutcome? = try places.reading { catalogue throws(CatalogueError) in
             try catalogue.outcome(id: operation)
         }
-        guard let outcome = found?.outcome, outcome.outcome == .quarantined, let path = outcome.destination,
-            let file = try? open(path)
-        else { return nil }
-        return OpenContent(file, named: path.name, queue: queue)
+        guard let outcome = found?.outcome, outcome.outcome == .quarantined, let path = outcome.destination else {
+            return nil
+        }
+        do throws(SystemCallError) { return OpenContent(try open(path), named: path.name, queue: queue) } catch {
+            guard error.code != .noSuchFileOrDirectory else { return nil }
+            throw CommandFailure(
+                error.code == .permissionDenied ? .permission : .failed,
+                "the quarantined file cannot be opened: \(error.code)",
+                action: "The pages' user must be able to read the quarantine.")
+        }
     }
 
     /// In the configured quarantine alone, whatever path the catalogue has.

@@ -65,7 +65,7 @@ extension EndToEnd {
             ])
             let pages = try house.pages()
             try await browser.run(
-                "pages", [try await pages.address()], in: house.path("shots"),
+                "pages", [try await pages.address(), house.path("quarantine")], in: house.path("shots"),
                 screenshots: [.chromium: 25, .firefox: 3])
             pages.program.signal(SIGINT)
             _ = try await pages.program.ending()

@@ -57,7 +57,7 @@ function render() {
     if (!map) show(main, h("h1", null, "Map"), h("p", isOutdated ? { class: "alert" } : null, isOutdated ? outdated : "…"));
     else if (main.firstChild !== map.element) main.replaceChildren(map.element);
   } else if (page() === "drop") show(main, drop ? drop.view() : isOutdated ? [h("h1", null, "Drop"), h("p", { class: "alert" }, outdated)] : h("h1", null, "…"));
-  else if (page() === "decisions") show(main, read ? decisions(read, alike, person, acted) : h("p", null, "…"));
+  else if (page() === "decisions") show(main, read ? decisions(read, alike, person, acted, ended) : h("p", null, "…"));
   else if (failure) show(main, unknown(failure));
   else if (state) show(main, now(state, person));
   else show(main, h("h1", null, "…"));

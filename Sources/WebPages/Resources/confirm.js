@@ -1,5 +1,5 @@
 // What would be done is shown first, and done only then.
-import { announce, h } from "./dom.js";
+import { announce, h, isPlain } from "./dom.js";
 import { act, address, refusal } from "./server.js";
 import { sentences } from "./text.js";
 
@@ -36,14 +36,12 @@ export async function confirm(request, title, verb, isDangerous) {
 export function download(path, content, properties, ended) {
   const target = { href: address(path), download: true };
   return h("a", { ...properties, ...target, onclick: async (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!isPlain(event)) return;
     event.preventDefault();
-    const place = event.currentTarget.parentNode;
     const error = await refusal(path);
-    place.querySelector(":scope > .alert")?.remove();
     if (!error) return h("a", target).click();
     if (error.status === 401) ended();
-    place.append(h("span", { class: "alert", role: "alert" }, sentences(error.message, error.action)));
+    await tell("Download", error);
   } }, content);
 }
 

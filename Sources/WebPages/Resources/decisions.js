@@ -1,11 +1,11 @@
 // What needs a person: files that are deferred, files that are quarantined, and photos that look alike.
 import { h } from "./dom.js";
-import { confirm, perform } from "./confirm.js";
+import { confirm, download, perform } from "./confirm.js";
 import { address } from "./server.js";
 import { count, moment, since } from "./text.js";
 
-/** The page for what was read; `alike` is null until it is. `changed` is called when something was done. */
-export function decisions(read, alike, person, changed) {
+/** The page for what was read; `alike` is null until it is. Told are `changed()`, when something was done, and `ended()`. */
+export function decisions(read, alike, person, changed, ended) {
   const isOperator = person.role === "operator";
   return [
     h("h1", null, "Needs you"),
@@ -15,7 +15,7 @@ export function decisions(read, alike, person, changed) {
       list(read.deferred, (file) => deferred(file, isOperator, changed), "Nothing is deferred.")),
     h("section", { "aria-labelledby": "quarantined" }, h("h2", { id: "quarantined" }, `Quarantined (${read.quarantined.length})`),
       h("p", { class: "faint" }, "They are kept unchanged until you decide."),
-      list(read.quarantined, (file) => quarantined(file, isOperator, changed), "Nothing is quarantined.")),
+      list(read.quarantined, (file) => quarantined(file, isOperator, changed, ended), "Nothing is quarantined.")),
     h("section", { "aria-labelledby": "similar" }, h("h2", { id: "similar" }, alike ? `Similar photos (${alike.found})` : "Similar photos"),
       h("p", { class: "faint" }, "They differ in few of the 64 bits that describe coarse light and shadow. You decide whether one is too many."),
       !alike ? h("p", null, "…") : alike.described === 0
@@ -43,7 +43,7 @@ function deferred(file, isOperator, changed) {
       }, "Try now")));
 }
 
-function quarantined(file, isOperator, changed) {
+function quarantined(file, isOperator, changed, ended) {
   const name = `${file.inbox}/${file.file}`;
   const content = address(`quarantined/${file.operation}`);
   const act = (request, title, verb, isDangerous) => async () => {
@@ -62,7 +62,7 @@ function quarantined(file, isOperator, changed) {
         onclick: act({ do: "release", as_is: true }, `File ${name} as it is?`, "File as it is") }, "File as it is…"),
       isOperator && h("button", { type: "button", class: "danger", "aria-label": `Discard: ${name}`,
         onclick: act({ do: "discard" }, `Discard ${name}?`, "Discard", true) }, "Discard…"),
-      file.size && h("a", { class: "button", href: `${content}?download=1`, download: true, "aria-label": `Download: ${name}` }, "Download")));
+      file.size && download(`quarantined/${file.operation}?download=1`, "Download", { class: "button", "aria-label": `Download: ${name}` }, ended)));
 }
 
 function similar(group, isOperator, changed) {

@@ -12,65 +12,17 @@ import re
 import shutil
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from chromium import Driver, origin, require, step
+from playwright.sync_api import expect
 
 ADDRESS, GUEST, DIRECTORY = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-PATIENCE = int(sys.argv[4]) * 1000
-BROWSER = "/usr/bin/chromium-headless-shell"
-WIDTHS = {"narrow": (320, 700), "phone": (390, 844), "wide": (1280, 900), "huge": (2560, 1300)}
+driver = Driver(DIRECTORY, int(sys.argv[4]))
+shots = driver.shots
 PHOTOS = sorted(path for path in (DIRECTORY / "photos").iterdir() if path.name != "scan.jpg")
 SCAN = DIRECTORY / "photos" / "scan.jpg"
 # What the library has, by names that were not sent.
 COPIES = [DIRECTORY / f"COPY_{number}.jpg" for number in (1, 2)]
-
-faults = []
-
-
-def step(text):
-    print(text, flush=True)
-
-
-def require(condition, text):
-    if not condition:
-        raise AssertionError(text)
-
-
-def watch(page, place):
-    """Notes what must not happen at any time; `place` is where all requests go."""
-    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: faults.append(f"a script ran: {dialog.message}"))
-    page.on("request", lambda request: request.url.startswith((place, "blob:")) or faults.append(f"asks {request.url}"))
-    page.on("console", lambda line: line.type in ("error", "warning") and is_fault(line) and faults.append(f"console: {line.text}"))
-    page.add_init_script("addEventListener('securitypolicyviolation', (event) => console.error('policy ' + event.violatedDirective))")
-
-
-def is_fault(line):
-    # Chromium reports each answer of 4xx: a small picture may not be made yet.
-    return "Failed to load resource" not in line.text
-
-
-def axe(page, name):
-    results = Axe().run(page)
-    found = [f"{each['id']}: {each['help']} {[node['target'] for node in each['nodes']]}" for each in results.response["violations"]]
-    require(not found, f"{name}: {found}")
-    step(f"axe: no violation on {name}")
-
-
-def shots(page, name):
-    """The page in both themes and all widths, with axe in each theme."""
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        axe(page, f"{name}, {theme}")
-        for width, size in WIDTHS.items():
-            page.set_viewport_size({"width": size[0], "height": size[1]})
-            wide = page.evaluate("document.scrollingElement.scrollWidth")
-            require(wide <= size[0], f"{name} is {wide} pixels wide on {size[0]}")
-            page.screenshot(path=DIRECTORY / f"{name}-{theme}-{width}.png")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def choose(page, paths):
@@ -190,24 +142,4 @@ def guest(page):
     step("a guest hears of a file whose answer was lost")
 
 
-def main():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        expect.set_options(timeout=PATIENCE)
-        for part, place in ((person, f"http://{urlsplit(ADDRESS).netloc}/"), (guest, GUEST)):
-            # Where the daemon's times are not those of the browser.
-            page = browser.new_context(timezone_id="Asia/Kathmandu", locale="en-GB").new_page()
-            page.set_default_timeout(PATIENCE)
-            watch(page, place)
-            try:
-                part(page)
-            except BaseException:
-                page.screenshot(path=DIRECTORY / "failure.png")
-                print(f"faults until then: {faults}\n{page.locator('main').inner_text()}")
-                raise
-        browser.close()
-    require(not faults, f"{faults}")
-    step("no error, no warning, no other place")
-
-
-main()
+driver.run([((place, "blob:"), [part]) for place, part in ((origin(ADDRESS), person), (GUEST, guest))])

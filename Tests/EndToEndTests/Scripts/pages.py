@@ -1,70 +1,22 @@
 """Drives the pages in a real browser, as a person does, and writes screenshots.
 
-usage: pages.py ADDRESS DIRECTORY SECONDS
+usage: pages.py ADDRESS QUARANTINE DIRECTORY SECONDS
 
 ADDRESS is what `photoinbox web` has printed: it signs in. There must be three filed photos with small pictures, two of which
-look alike, one quarantined file, and one that is deferred, with markup in its name. SECONDS is how long anything may take. Prints each step, and ends with status 1 at the first failure.
+look alike, one quarantined file, scan_12.jpg, below QUARANTINE, and one that is deferred, with markup in its name. SECONDS is how long anything
+may take. Prints each step, and ends with status 1 at the first failure.
 """
 
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from chromium import Driver, origin, require, step
+from playwright.sync_api import expect
 
-ADDRESS, DIRECTORY = sys.argv[1], Path(sys.argv[2])
-PATIENCE = int(sys.argv[3]) * 1000
-BROWSER = "/usr/bin/chromium-headless-shell"
-WIDTHS = {"narrow": (320, 700), "phone": (390, 844), "wide": (1280, 900), "huge": (2560, 1300)}
+ADDRESS, QUARANTINE, DIRECTORY = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+driver = Driver(DIRECTORY, int(sys.argv[4]))
+axe, shots = driver.axe, driver.shots
 MARKUP = "<img src=x onerror=alert(1)>.jpg"
-
-faults = []
-
-
-def step(text):
-    print(text, flush=True)
-
-
-def require(condition, text):
-    if not condition:
-        raise AssertionError(text)
-
-
-def watch(page):
-    """Notes what must not happen at any time."""
-    own = urlsplit(ADDRESS).netloc
-    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: faults.append(f"a script ran: {dialog.message}"))
-    page.on("request", lambda request: urlsplit(request.url).netloc != own and faults.append(f"asks {request.url}"))
-    page.on("console", lambda line: line.type in ("error", "warning") and is_fault(line) and faults.append(f"console: {line.text}"))
-    page.add_init_script("addEventListener('securitypolicyviolation', (event) => console.error('policy ' + event.violatedDirective))")
-
-
-def is_fault(line):
-    # Chromium reports each answer of 4xx: 401 asks to sign in, and a quarantined file may be no picture.
-    return "Failed to load resource" not in line.text
-
-
-def axe(page, name):
-    results = Axe().run(page)
-    found = [f"{each['id']}: {each['help']} {[node['target'] for node in each['nodes']]}" for each in results.response["violations"]]
-    require(not found, f"{name}: {found}")
-    step(f"axe: no violation on {name}")
-
-
-def shots(page, name):
-    """The page in both themes and all widths, with axe in each theme."""
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        axe(page, f"{name}, {theme}")
-        for width, size in WIDTHS.items():
-            page.set_viewport_size({"width": size[0], "height": size[1]})
-            wide = page.evaluate("document.scrollingElement.scrollWidth")
-            require(wide <= size[0], f"{name} is {wide} pixels wide on {size[0]}")
-            page.screenshot(path=DIRECTORY / f"{name}-{theme}-{width}.png")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def now(page):
@@ -106,6 +58,7 @@ def decisions(page):
     shots(page, "needs-you")
     page.get_by_role("button", name="Try now: ").click()
     expect(page.get_by_role("status")).to_contain_text("Trying 1 file")
+    downloading(page)
     discard = page.get_by_role("button", name="Discard: ")
     discard.click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
@@ -120,6 +73,27 @@ def decisions(page):
     step("one of two that look alike was taken back")
 
 
+def downloading(page):
+    """A quarantined file that is there, and that is not, before the page knows."""
+    link = page.get_by_role("link", name="Download: ")
+    with page.expect_download() as download:
+        link.click()
+    require(download.value.suggested_filename == "scan_12.jpg", f"it has another name: {download.value.suggested_filename}")
+    file = next(QUARANTINE.rglob("scan_12.jpg"))
+    aside = DIRECTORY / "aside"
+    page.route("**/decisions", lambda route: route.abort())
+    file.rename(aside)
+    link.click()
+    dialog = page.get_by_role("dialog", name="Download")
+    expect(dialog.get_by_role("alert")).to_have_text("This file is not in quarantine any more.")
+    axe(page, "why there is no download")
+    page.keyboard.press("Escape")
+    expect(link).to_be_focused()
+    aside.rename(file)
+    page.unroute("**/decisions")
+    step("a download that is refused says why")
+
+
 def sign_out(page):
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -131,24 +105,4 @@ def sign_out(page):
     step("a wrong password is refused")
 
 
-def main():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        # Where the daemon's times are not those of the browser.
-        page = browser.new_context(timezone_id="Asia/Kathmandu", locale="en-GB").new_page()
-        page.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
-        watch(page)
-        try:
-            for part in (now, decisions, sign_out):
-                part(page)
-        except BaseException:
-            page.screenshot(path=DIRECTORY / "failure.png")
-            print(f"faults until then: {faults}")
-            raise
-        browser.close()
-    require(not faults, f"{faults}")
-    step("no error, no warning, no other host")
-
-
-main()
+driver.run([(origin(ADDRESS), (now, decisions, sign_out))])

@@ -1,6 +1,6 @@
 """Drives the pages in Firefox, as a person does: signs in, sees a photo, discards what is quarantined, signs out.
 
-usage: pages_firefox.py ADDRESS DIRECTORY SECONDS
+usage: pages_firefox.py ADDRESS QUARANTINE DIRECTORY SECONDS
 
 As pages.py, which judges the pages more closely in Chromium. DIRECTORY gets Firefox's profile, and a screenshot of each page.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from firefox import run, step
 from marionette_driver import By, Keys
 
-ADDRESS, DIRECTORY = sys.argv[1], Path(sys.argv[2])
+ADDRESS, DIRECTORY = sys.argv[1], Path(sys.argv[3])
 MARKUP = "<img src=x onerror=alert(1)>.jpg"
 
 
@@ -47,4 +47,4 @@ def drive(browser):
     step("signed out")
 
 
-run(drive, ADDRESS, DIRECTORY, int(sys.argv[3]))
+run(drive, ADDRESS, DIRECTORY, int(sys.argv[4]))
