@@ -400,6 +400,9 @@ package struct DaemonState: Codable, Sendable {
     package var log = Log()
     /// The number of arrivals in hand that are not listed, if there are too many for an answer.
     package var inHandOmitted: Int?
+    /// Grows since the start when files are released, discarded or taken back, and when metadata was read: changes of the library
+    /// that are no outcomes.
+    package var changes: Int?
 
     package init() {}
 }

@@ -17,7 +17,7 @@ struct LiveView: JSONRepresentable {
     var json: JSONValue {
         .object([
             JSONField("version", state.program.version), JSONField("started", state.program.started),
-            JSONField("phase", state.program.phase), JSONField("severity", severity),
+            JSONField("phase", state.program.phase), JSONField("severity", severity), JSONField("mark", mark),
             JSONField("free", state.libraryFreeBytes.map { HumanText.bytes(UInt64(max(0, $0))) }),
             JSONField("verified", state.libraryVerified?.whole),
             JSONField("problems", state.problems.filter { $0.hiddenBy == nil }.map(Self.problem)),
@@ -28,6 +28,11 @@ struct LiveView: JSONRepresentable {
             JSONField("in_hand_omitted", max(0, state.inHand.count - Self.arrivals) + (state.inHandOmitted ?? 0)),
             JSONField("outcomes", state.outcomes.suffix(Self.outcomes).reversed().map(Self.outcome)),
         ])
+    }
+
+    /// Another one, when photos were filed or taken back, when something is known of them that was not, or a file was set aside.
+    private var mark: String {
+        "\(state.program.started) \(state.outcomes.last?.operation ?? 0) \(state.changes ?? 0)"
     }
 
     /// The worst of the problems that are shown.

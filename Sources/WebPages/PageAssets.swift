@@ -20,7 +20,8 @@ enum PageAssets {
         "photos.css": PackageResources.photos_css, "photos.js": PackageResources.photos_js,
         "wall.js": PackageResources.wall_js,
         "viewer.js": PackageResources.viewer_js, "timeline.js": PackageResources.timeline_js,
-        "layout.js": PackageResources.layout_js, "captions.js": PackageResources.captions_js,
+        "again.js": PackageResources.again_js, "layout.js": PackageResources.layout_js,
+        "captions.js": PackageResources.captions_js,
         // Of Map.
         "map.js": PackageResources.map_js, "grid.js": PackageResources.grid_js,
         "world.json": PackageResources.world_json,

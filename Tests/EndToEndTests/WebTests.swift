@@ -128,20 +128,28 @@ extension EndToEnd {
                 try house.drop(
                     isOlder ? photo.replacing("2024:01:31", with: "2021:07:04") : photo, as: names.last ?? "")
             }
-            for (number, place) in [("54.3233", "10.1228"), ("54.3234", "10.1229"), ("-33.8568", "151.2153")]
-                .enumerated()
-            {
+            let places = [
+                ("54.3233", "10.1228"), ("54.3234", "10.1229"), ("-33.8568", "151.2153"), ("54.3235", "10.1227"),
+            ]
+            for (number, place) in places.enumerated() {
                 let photo = try Metadata.photo(
                     300 + number, in: house,
                     [
                         "-GPSLatitude=\(place.0)", "-GPSLatitudeRef=\(place.0.hasPrefix("-") ? "S" : "N")",
                         "-GPSLongitude=\(place.1)", "-GPSLongitudeRef=E", "-AllDates=2019:05:0\(number + 1) 12:00:00",
                     ])
-                names.append("place\(number).jpg")
-                try house.drop(photo, as: names.last ?? "")
+                // The last one comes later.
+                if number == 3 {
+                    try photo.write(to: URL(filePath: "\(shots)/place.jpg"))
+                } else {
+                    names.append("place\(number).jpg")
+                    try house.drop(photo, as: names.last ?? "")
+                }
             }
-            try Photos.unique(200).replacing("2024:01:31", with: "2024:02:02").write(
-                to: URL(filePath: "\(shots)/late.jpg"))
+            for (number, name) in [(200, "late.jpg"), (201, "later.jpg")] {
+                try Photos.unique(number).replacing("2024:01:31", with: "2024:02:02").write(
+                    to: URL(filePath: "\(shots)/\(name)"))
+            }
             try await daemon.lines(holding: names.map { "\($0) made" })
             let pages = try house.pages()
             try await browser.run(

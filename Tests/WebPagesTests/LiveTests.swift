@@ -141,6 +141,25 @@ struct LiveViewTests {
         #expect(LiveView(state).json.compact == text)
     }
 
+    @Test("It has another mark when a photo was filed, taken back or read for what it says")
+    func mark() throws {
+        var state = DaemonState()
+        var marks: Set<Substring> = []
+        func look() throws {
+            marks.insert(try #require(LiveView(state).json.compact.firstMatch(of: #/"mark":"([^"]*)"/#)).1)
+        }
+        try look()
+        var ended = DaemonState.Ended()
+        ended.operation = 7
+        state.outcomes = [ended]
+        try look()
+        state.changes = 1
+        try look()
+        state.program.started = "2026-11-26T05:00:00Z"
+        try look()
+        #expect(marks.count == 4)
+    }
+
     @Test("Of many arrivals a part is listed, and the rest counted")
     func many() {
         var state = DaemonState()

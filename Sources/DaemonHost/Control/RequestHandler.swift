@@ -355,6 +355,7 @@ final class RequestHandler: Sendable {
             if done.isEmpty { return answer }
             if what == .discard { current.trashGrew() }
             onChange()
+            state.measures.moved(done.count)
             return answer
         } catch { return Self.answer(to: error) }
     }

@@ -1,4 +1,5 @@
 import Catalogue
+import ControlProtocol
 import DaemonSupport
 import FileValues
 import Filing
@@ -28,8 +29,10 @@ actor MetadataService: DaemonPart {
     private nonisolated let isWaiting = Locked(false)
     /// `isInterrupted`: the last reading stopped early, and is resumed on a tick. `isRenewing`: a configuration came into force,
     /// so sidecars that were left are looked at again. `rest`: sidecars in directories that are full, read-only or failing are
-    /// tried again after so many `ticks`, twice as many each time, of which `left` are to come; 0 while there are none.
-    private nonisolated let pending = Locked((isInterrupted: false, isRenewing: false, rest: (ticks: 0, left: 0)))
+    /// tried again after so many `ticks`, twice as many each time, of which `left` are to come; 0 while there are none. `batches`
+    /// were recorded since the start.
+    private nonisolated let progress = Locked(
+        (isInterrupted: false, isRenewing: false, rest: (ticks: 0, left: 0), batches: 0))
     private let placeNames: PlaceNames
     private var reading: Task<Void, Never>?
     /// Whether more was recorded since ``reading`` began.
@@ -48,7 +51,7 @@ actor MetadataService: DaemonPart {
 
     nonisolated func adopt(_ settings: Settings) async {
         self.settings.withLock { $0 = settings }
-        pending.withLock { ($0.isRenewing, $0.rest) = (true, (0, 0)) }
+        progress.withLock { ($0.isRenewing, $0.rest) = (true, (0, 0)) }
         readSoon()
     }
 
@@ -56,8 +59,12 @@ actor MetadataService: DaemonPart {
 
     /// An import of descriptions says nothing to the daemon.
     nonisolated func tick() {
-        pending.withLock { $0.rest.left = max($0.rest.left - 1, 0) }
-        if pending.withLock({ $0.isInterrupted }) || writesSidecars { readSoon() }
+        progress.withLock { $0.rest.left = max($0.rest.left - 1, 0) }
+        if progress.withLock({ $0.isInterrupted }) || writesSidecars { readSoon() }
+    }
+
+    nonisolated func describe(in state: inout DaemonState) {
+        state.changes = (state.changes ?? 0) + progress.withLock { $0.batches }
     }
 
     private nonisolated var library: BytePath? { settings.withLock { $0?.library?.path } }
@@ -105,11 +112,11 @@ actor MetadataService: DaemonPart {
             try catalogue.file.renewMetadata(placeNames: placeNames.version)
             try await readMetadata(in: library, work)
             try await writeSidecars(in: library, work)
-            pending.withLock { $0.isInterrupted = false }
+            progress.withLock { $0.isInterrupted = false }
         } catch {
             // The library or the catalogue is away, which others report.
             if !stopping.withLock({ $0 }) { log.logger.debug("metadata is read later: \(error)") }
-            pending.withLock { $0.isInterrupted = true }
+            progress.withLock { $0.isInterrupted = true }
         }
     }
 
@@ -125,22 +132,24 @@ actor MetadataService: DaemonPart {
         var last: Int64 = 0
         // After a reload it is another library.
         while self.library == library, let batch = try reading.next(after: &last, limit: Self.page) {
-            if !batch.isEmpty { try await catalogue.record(batch) }
+            if batch.isEmpty { continue }
+            try await catalogue.record(batch)
+            progress.withLock { $0.batches += 1 }
         }
     }
 
     /// Writes the sidecars that are due; what was filed meanwhile is read first. One that changes just now stays due.
     private func writeSidecars(in library: BytePath, _ work: FileWork) async throws {
         guard writesSidecars else { return }
-        let isRetrying = pending.withLock { $0.rest.ticks > 0 && $0.rest.left == 0 }
-        if pending.withLock({ $0.isRenewing }) {
+        let isRetrying = progress.withLock { $0.rest.ticks > 0 && $0.rest.left == 0 }
+        if progress.withLock({ $0.isRenewing }) {
             try catalogue.file.renewSidecars(in: library, .left)
-            pending.withLock { $0.isRenewing = false }
+            progress.withLock { $0.isRenewing = false }
         } else if isRetrying {
             try catalogue.file.renewSidecars(in: library, .later)
         }
         if try catalogue.file.sidecarsToWrite(in: library, after: 0, limit: 1).isEmpty {
-            if isRetrying { pending.withLock { $0.rest = (0, 0) } }
+            if isRetrying { progress.withLock { $0.rest = (0, 0) } }
             return
         }
         let writing = try SidecarWriting(of: library, for: catalogue.file, work: work) { [libraryGuard] in
@@ -164,7 +173,7 @@ actor MetadataService: DaemonPart {
             }
             try await readMetadata(in: library, work)
         }
-        let isFirst = pending.withLock {
+        let isFirst = progress.withLock {
             if writing.failure == nil {
                 if isRetrying { $0.rest = (0, 0) }
             } else if isRetrying || $0.rest.ticks == 0 {

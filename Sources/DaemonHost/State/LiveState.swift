@@ -113,6 +113,7 @@ package final class LiveState: Sendable {
         (state.inboxes, state.problems, state.subsystems) = (inboxes, raised, subsystems)
         (state.log.destination, state.log.queued) = (log.name, log.queued)
         (state.log.sent, state.log.dropped) = (Int(clamping: log.sent), Int(clamping: log.dropped))
+        state.changes = measures.all.moved
         for part in parts { part.describe(in: &state) }
         guard inFull else { return state }
         state.inHand = table.arrivals.values.sorted { $0.firstSeen.monotonic < $1.firstSeen.monotonic }

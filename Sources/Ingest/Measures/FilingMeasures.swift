@@ -11,6 +11,8 @@ package final class FilingMeasures: Sendable {
         package var stages: [FilingStep: MetricHistogram] = [:]
         package var size = MetricHistogram(.photoSize)
         package var bytes: [String: UInt64] = [:]
+        /// Files that were released, discarded or taken back.
+        package var moved = 0
     }
 
     private let measures = Locked(Measures())
@@ -34,6 +36,9 @@ package final class FilingMeasures: Sendable {
     func add(_ step: FilingStep, seconds: Double) {
         measures.withLock { $0.stages[step, default: MetricHistogram(.stageDuration)].add(max(0, seconds)) }
     }
+
+    /// A request moved so many files.
+    package func moved(_ files: Int) { measures.withLock { $0.moved += files } }
 
     package var all: Measures { measures.withLock { $0 } }
 }

@@ -103,8 +103,9 @@ function changed(new_state) {
   [state, failure] = [new_state, null];
   render();
   if (page() === "photos") photos?.update(state);
+  if (page() === "map") map?.update(state);
   const deferred = state.inboxes.map((inbox) => inbox.counts.deferred);
-  const mark = JSON.stringify([state.outcomes[0]?.operation, deferred]);
+  const mark = JSON.stringify([state.mark, deferred]);
   if (mark !== seen) {
     seen = mark;
     refresh();

@@ -1,5 +1,6 @@
 // The map: where photos were taken, over an outline of the world that is part of the program. No other host is asked for anything.
-import { announce, h } from "./dom.js";
+import { Again } from "./again.js";
+import { announce, h, show } from "./dom.js";
 import { apart, condition, degrees, isWide, lines, question } from "./grid.js";
 import { address, get, refusal } from "./server.js";
 import { count, sentences } from "./text.js";
@@ -26,6 +27,9 @@ export class WorldMap {
   #shown = new Map();
   #asked = null;
   #isReading = false;
+  #again = new Again(async () => this.element.isConnected && this.open(), () => {});
+  // Of the state that was read last.
+  #mark;
 
   constructor({ open, search, ended }) {
     [this.#open, this.#search, this.#ended] = [open, search, ended];
@@ -61,6 +65,12 @@ export class WorldMap {
       this.#isReading = false;
     }
     return undefined;
+  }
+
+  /** What happens now: what was filed or taken back, or is known of photos, changes the map. */
+  update({ mark }) {
+    if (mark !== this.#mark) this.#again.ask();
+    this.#mark = mark;
   }
 
   /** Another page is shown. */
@@ -139,9 +149,11 @@ export class WorldMap {
       if (asked.signal.aborted) return null;
       this.#remark.textContent = cells.length > 0 ? `${count(photos, "photo", "photos")} with a position in this view.`
         : view === EARTH ? "No photo has a position." : "No photo has a position in this view.";
-      this.#list.replaceChildren(...cells.slice(0, LISTED).map((cell) => h("li", null, h("button", {
+      const hadFocus = this.#list.contains(document.activeElement);
+      show(this.#list, cells.slice(0, LISTED).map((cell) => h("li", { "data-key": cell.key }, h("button", {
         type: "button", class: "link", onclick: () => this.#choose(cell, true),
       }, h("bdi", null, placeOf(cell)), `: ${count(cell.photos, "photo", "photos")}`))));
+      if (hadFocus && !this.#list.contains(document.activeElement)) this.#frame.focus({ preventScroll: true });
       return cells;
     } catch (error) {
       if (!asked.signal.aborted) this.#failed(error);

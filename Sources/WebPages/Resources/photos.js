@@ -5,7 +5,7 @@ import { NO_DATE, period } from "./layout.js";
 import { FIELDS, addressOf, placeOf, queryOf, valuesOf } from "./search.js";
 import { address, bytes } from "./server.js";
 import { count, sentences } from "./text.js";
-import { Results, Timeline, isAborted } from "./timeline.js";
+import { Results, Timeline } from "./timeline.js";
 import { Viewer } from "./viewer.js";
 import { Wall } from "./wall.js";
 
@@ -18,7 +18,8 @@ export class Photos {
   #source = null;
   #search = null;
   #state = null;
-  #seen = null;
+  // Of the state that was read last.
+  #mark;
   #isLeaving = false;
   // Why nothing can be read any more.
   #over = null;
@@ -48,7 +49,7 @@ export class Photos {
     this.element = h("div", { class: "photos", "data-key": "photos" }, h("h1", { class: "unseen" }, "Photos"),
       h("div", { class: "tools" }, this.#form, this.#jumpForm(), this.#where), this.#wall.element, this.#remark, this.#note, this.#said);
     addEventListener("online", () => this.#source?.retry());
-    document.addEventListener("visibilitychange", () => !document.hidden && this.element.isConnected && this.#timeline.refresh());
+    document.addEventListener("visibilitychange", () => !document.hidden && this.element.isConnected && this.#refresh());
   }
 
   /** The page is shown, or its address has changed. */
@@ -64,7 +65,7 @@ export class Photos {
       this.#find(query);
     } else {
       this.#wall.update();
-      this.#timeline.refresh();
+      this.#timeline.ask();
     }
     if (key) {
       this.#viewer.show({ key });
@@ -91,15 +92,15 @@ export class Photos {
     this.#search?.abort();
     if (this.#source === null) this.#query = null;
     this.#timeline.stop();
+    this.#mark = undefined;
   }
 
   /** What happens now: photos that were filed are on the wall at once, and pictures as soon as they are made. */
   update(state) {
-    const mark = state.outcomes[0]?.operation ?? null;
     const wasWaiting = this.#state?.pictures_waiting > 0;
     // What was filed before the first event may not be among what was read.
-    if (mark !== this.#seen?.mark) this.#timeline.refresh();
-    [this.#state, this.#seen] = [state, { mark }];
+    if (state.mark !== this.#mark) this.#refresh();
+    [this.#state, this.#mark] = [state, state.mark];
     if (wasWaiting && state.pictures_waiting === 0) this.#wall.tryPictures();
     this.#say();
   }
@@ -125,7 +126,7 @@ export class Photos {
       this.#source = this.#timeline;
       this.#wall.show(this.#timeline, place);
       this.#say();
-      this.#ready = this.#timeline.refresh();
+      this.#ready = this.#timeline.ask();
       return;
     }
     let ready;
@@ -137,35 +138,25 @@ export class Photos {
     this.#said.textContent = "Searching";
     this.#say({ busy: true });
     try {
-      const { buffer, field } = await this.#ask(`search?${query}`, signal);
+      const ask = (end) => this.#ask(`search?${query}`, end);
+      const mark = this.#mark;
+      const results = new Results(await ask(signal), ask, () => this.#changed(results));
       if (signal.aborted) return;
-      this.#source = new Results(buffer);
-      this.#source.isCut = field("X-Photos-Left-Out") !== null;
-      this.#wall.show(this.#source, place);
+      this.#source = results;
+      if (mark !== this.#mark) results.ask();
+      this.#wall.show(results, place);
       this.#say();
       this.#said.textContent = this.#source.total === 0 ? "Nothing matches" : count(this.#source.total, "photo matches", "photos match");
     } catch (error) {
-      if (isAborted(error) || signal.aborted) return;
-      this.#say({ error });
+      if (!signal.aborted) this.#say({ error });
     } finally {
       ready();
     }
   }
 
-  // A photo was taken back, or is gone. What was searched for is searched for again, and what is looked at stays there.
+  // Photos were filed, taken back, or are gone. What is looked at stays where it is.
   #refresh() {
-    this.#timeline.refresh();
-    const results = this.#source;
-    if (!results || results === this.#timeline) return;
-    this.#search.abort();
-    this.#search = new AbortController();
-    const { signal } = this.#search;
-    this.#ready = this.#ask(`search?${this.#query}`, signal).then(({ buffer, field }) => {
-      if (signal.aborted) return;
-      results.replace(buffer);
-      results.isCut = field("X-Photos-Left-Out") !== null;
-      this.#changed(results);
-    }).catch((error) => !signal.aborted && announce(error.message));
+    for (const source of new Set([this.#timeline, this.#source])) source?.ask();
   }
 
   #changed(source) {
@@ -179,18 +170,17 @@ export class Photos {
     const source = this.#source;
     const isSearch = this.#query !== "";
     const all = () => h("a", { href: "#photos" }, "All photos");
+    const alert = ({ message, action }) => h("p", { class: "alert", role: "alert" }, sentences(message, action));
     let note = null;
     let remark = null;
-    if (this.#over) remark = [h("p", { class: "alert", role: "alert" }, sentences(this.#over.message, this.#over.action))];
+    if (this.#over) remark = [alert(this.#over)];
     else if (busy) note = [h("p", null, "Searching…"), h("p", null, all())];
     else if (error) {
-      const again = () => this.#find(this.#query);
-      note = [h("p", { class: "alert", role: "alert" }, sentences(error.message)), error.action && h("p", null, sentences(error.action)),
-        h("p", null, h("button", { type: "button", onclick: again }, "Search again"), " ", all())];
+      note = [alert(error), h("p", null, h("button", { onclick: () => this.#find(this.#query) }, "Search again"), " ", all())];
     } else if (!source) return;
     else if (source.failure) {
       const content = [h("p", null, `${sentences(source.failure.message)} It is tried again.`),
-        h("button", { type: "button", onclick: () => source.retry() }, "Try now")];
+        h("button", { onclick: () => source.retry() }, "Try now")];
       if (source.total > 0) remark = content;
       else note = content;
     } else if (!source.isRead) note = h("p", { class: "faint" }, "…");

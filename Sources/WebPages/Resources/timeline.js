@@ -1,6 +1,7 @@
 // What is on the wall: days with counts, and the photos of days in blocks, which are read when they are looked at. Nothing here touches a
 // page. A photo is `{ key, id, day, second, kind }`; its order in a day is that of the wall, newest first.
-import { newestUntil } from "./layout.js";
+import { Again, Pause, clock } from "./again.js";
+import { firstThat, newestUntil } from "./layout.js";
 
 /** What `kind` says. */
 export const KIND = { withRaw: 1, withFilm: 2, film: 4, raw: 8 };
@@ -9,8 +10,8 @@ export const KIND = { withRaw: 1, withFilm: 2, film: 4, raw: 8 };
 export const BLOCK = 250;
 const KEPT = 40_000 / BLOCK;
 const AT_ONCE = 4;
-const SHORTEST_WAIT = 1000;
-const LONGEST_WAIT = 30_000;
+// How long the blocks of a day that changes are shown.
+const WAIT = 500;
 // How often a photo is looked for while its day changes, and the one beside it.
 const SEARCHES = 40;
 const TRIES = 5;
@@ -45,24 +46,13 @@ export class Tiles {
 
   /** How many from `from` on, and before `to`, come before a photo. */
   before(photo, from = 0, to = this.length) {
-    let [low, high] = [from, to];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (order(this.at(middle), photo) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstThat(from, to, (index) => order(this.at(index), photo) >= 0);
   }
 }
 
 /** Less than 0 if `one` comes before `other`, of the same day. */
 export function order(one, other) {
   return other.second - one.second || other.id - one.id;
-}
-
-/** What was aborted is no failure. */
-export function isAborted(error) {
-  return error?.name === "AbortError";
 }
 
 /**
@@ -76,6 +66,11 @@ function beside({ days, counts }, photo, at, step) {
   const day = step < 0 || at ? place + step : place;
   if (day < 0 || day >= days.length) return null;
   return { place: day, index: step > 0 ? 0 : counts[day] - 1 };
+}
+
+function countOf({ days, counts }, day) {
+  const place = newestUntil(days, day);
+  return days[place] === day ? counts[place] : 0;
 }
 
 /** All photos. `ask(path, signal)` gives `{ buffer, field(name) }`; `changed()` is called when something is there that was not. */
@@ -95,74 +90,36 @@ export class Timeline {
   #running = new Map();
   #wanted = [];
   #waiters = new Map();
-  // One that works says nothing of the other.
-  #pauses = { days: new Pause(), tiles: new Pause() };
+  // That the days can be read says nothing of photos.
+  #pause = new Pause();
+  #days;
   // Where the last photo was found.
   #last = { day: NaN, index: 0 };
   #timer = null;
-  #reading = null;
-  #readAgain = false;
-  #nextReading = 0;
-  #readTimer = null;
 
-  constructor(ask, changed, timers = { now: () => performance.now(), set: (f, ms) => setTimeout(f, ms), clear: (id) => clearTimeout(id) }) {
+  constructor(ask, changed, timers = clock) {
     [this.#ask, this.#changed, this.#timers] = [ask, changed, timers];
+    this.#days = new Again(async () => this.#setDays((await ask("days")).buffer), changed, timers);
   }
 
   /** Why something could not be read, while it is tried again. */
   get failure() {
-    return this.#pauses.days.failure ?? this.#pauses.tiles.failure;
+    return this.#days.failure ?? this.#pause.failure;
   }
 
   count(day) {
-    const place = newestUntil(this.days, day);
-    return this.days[place] === day ? this.counts[place] : 0;
+    return countOf(this, day);
   }
 
   get #isOver() {
-    return this.#pauses.tiles.until === Infinity;
+    return this.#pause.until === Infinity;
   }
 
   // MARK: days
 
-  /** Reads the days, now or as soon as it may be done again: what is asked meanwhile is one question. */
-  refresh() {
-    if (this.#reading) {
-      this.#readAgain = true;
-      return this.#reading;
-    }
-    const wait = this.#nextReading - this.#timers.now();
-    if (wait > 0) {
-      if (wait < Infinity) this.#readTimer ??= this.#timers.set(() => {
-        this.#readTimer = null;
-        this.refresh();
-      }, wait);
-      return Promise.resolve();
-    }
-    this.#reading = this.#readDays().finally(() => {
-      this.#reading = null;
-      if (this.#readAgain) {
-        this.#readAgain = false;
-        this.refresh();
-      }
-    });
-    return this.#reading;
-  }
-
-  async #readDays() {
-    const begun = this.#timers.now();
-    try {
-      const { buffer } = await this.#ask("days");
-      this.#setDays(buffer);
-      this.#pauses.days.end();
-      // While photos are filed all the time, this takes a part of a slow line and not all of it.
-      const took = this.#timers.now() - begun;
-      this.#nextReading = this.#timers.now() + Math.min(Math.max(SHORTEST_WAIT, 4 * took), LONGEST_WAIT);
-    } catch (error) {
-      this.#nextReading = this.#pauses.days.begin(error, this.#timers.now());
-      this.#readAgain = true;
-    }
-    this.#changed();
+  /** Reads the days, now or as soon as it may be done again. */
+  ask() {
+    return this.#days.ask();
   }
 
   #setDays(buffer) {
@@ -188,12 +145,13 @@ export class Timeline {
   #setCount(day, count) {
     const place = newestUntil(this.days, day);
     const isThere = this.days[place] === day;
-    const list = [];
-    for (let each = 0; each < this.days.length; each++) list.push([this.days[each], this.counts[each]]);
-    list.splice(place, isThere ? 1 : 0, ...(count > 0 ? [[day, count]] : []));
-    this.days = Int32Array.from(list, (each) => each[0]);
-    this.counts = Uint32Array.from(list, (each) => each[1]);
-    this.total = list.reduce((sum, each) => sum + each[1], 0);
+    this.total += count - this.count(day);
+    const spliced = (array, value) => {
+      const list = [...array];
+      list.splice(place, isThere ? 1 : 0, ...(count > 0 ? [value] : []));
+      return array.constructor.from(list);
+    };
+    [this.days, this.counts] = [spliced(this.days, day), spliced(this.counts, count)];
   }
 
   // The blocks of a day are shown until they are read again, and are read no faster than photos are filed.
@@ -235,7 +193,7 @@ export class Timeline {
     for (const id of new Set([...this.#waiters.keys(), ...this.#wanted])) {
       const block = this.#blocks.get(id);
       if (block?.isFresh || this.#running.has(id)) continue;
-      const at = Math.max(this.#pauses.tiles.until, this.#waiters.has(id) ? 0 : block?.notBefore ?? 0);
+      const at = Math.max(this.#pause.until, this.#waiters.has(id) ? 0 : block?.notBefore ?? 0);
       if (at > now) later = Math.min(later, at);
       else if (this.#running.size < AT_ONCE) this.#read(id);
     }
@@ -251,10 +209,10 @@ export class Timeline {
       const answer = await this.#ask(`tiles?day=${day}&from=${number * BLOCK}&count=${BLOCK}`, controller.signal);
       if (controller.signal.aborted) return;
       this.#received(id, day, answer);
-      this.#pauses.tiles.end();
+      this.#pause.end();
     } catch (error) {
-      if (controller.signal.aborted || isAborted(error)) return;
-      this.#pauses.tiles.begin(error, this.#timers.now());
+      if (controller.signal.aborted) return;
+      this.#pause.begin(error, this.#timers.now());
       for (const each of this.#isOver ? [...this.#waiters.keys()] : [id]) {
         for (const waiter of this.#waiters.get(each) ?? []) waiter.fail(error);
         this.#waiters.delete(each);
@@ -271,9 +229,9 @@ export class Timeline {
     const count = parseInt(field("X-Day-Photos"), 10);
     if (count >= 0 && count !== this.count(day)) {
       // The others of the day are of another moment. So may be other days.
-      this.#spoil(day, this.#timers.now() + SHORTEST_WAIT / 2);
+      this.#spoil(day, this.#timers.now() + WAIT);
       this.#setCount(day, count);
-      this.refresh();
+      this.ask();
     }
     this.#blocks.delete(id);
     this.#blocks.set(id, { day, tiles, isFresh: true, notBefore: 0 });
@@ -287,11 +245,8 @@ export class Timeline {
 
   /** Tries again at once what failed. */
   retry() {
-    this.#pauses = { days: new Pause(this.#pauses.days.failure), tiles: new Pause(this.#pauses.tiles.failure) };
-    this.#nextReading = 0;
-    this.#timers.clear(this.#readTimer);
-    this.#readTimer = null;
-    this.refresh();
+    this.#pause = new Pause(this.#pause.failure);
+    this.#days.retry();
     this.#pump();
   }
 
@@ -387,42 +342,23 @@ export class Timeline {
   }
 }
 
-// How long nothing is asked for after a failure: longer each time, and for ever if the session has ended.
-class Pause {
-  until = 0;
-  #failures = 0;
-
-  constructor(failure = null) {
-    this.failure = failure;
-  }
-
-  begin(failure, now) {
-    this.failure = failure;
-    this.until = failure.status === 401 ? Infinity : now + Math.min(SHORTEST_WAIT * 2 ** this.#failures, LONGEST_WAIT);
-    this.#failures += 1;
-    return this.until;
-  }
-
-  end() {
-    [this.until, this.#failures, this.failure] = [0, 0, null];
-  }
-}
-
 /** What a search has found: the same, of what is there as a whole. */
-export class Results {
+export class Results extends Again {
   isRead = true;
-  failure = null;
   #tiles;
   // The number of the first photo of each day.
   #starts;
 
-  constructor(buffer) {
-    this.replace(buffer);
+  /** `answer` was that of `ask(signal)`. */
+  constructor(answer, ask, changed, timers) {
+    super(async (signal) => this.#set(await ask(signal)), changed, timers);
+    this.#set(answer);
   }
 
-  /** It was searched for again. */
-  replace(buffer) {
+  #set({ buffer, field }) {
     this.#tiles = new Tiles(buffer);
+    /** Whether more match. */
+    this.isCut = field("X-Photos-Left-Out") !== null;
     this.total = this.#tiles.length;
     const starts = [];
     for (let index = 0; index < this.total; index++) {
@@ -434,8 +370,7 @@ export class Results {
   }
 
   count(day) {
-    const place = newestUntil(this.days, day);
-    return this.days[place] === day ? this.counts[place] : 0;
+    return countOf(this, day);
   }
 
   photo(place, index) {
@@ -461,7 +396,4 @@ export class Results {
   }
 
   want() {}
-  refresh() {}
-  retry() {}
-  stop() {}
 }

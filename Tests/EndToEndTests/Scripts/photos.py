@@ -4,9 +4,9 @@ usage: photos.py ADDRESS INBOX DIRECTORY SECONDS
 
 ADDRESS is what `photoinbox web` has printed: it signs in. There must be more than 20 filed photos of 31 January 2024, one of them a set
 with a RAW, taken by a Canon, the newest ones; 12 of 4 July 2021; small pictures of all of these; and one photo, rocket.jpg, with a
-tilt-shift; and of 2019 two that were taken close to each other in Kiel and one in Sydney. DIRECTORY/late.jpg is a photo of 2 February
-2024 that is put into INBOX while the page is open. SECONDS is how long anything
-may take. Prints each step, and ends with status 1 at the first failure.
+tilt-shift; and of 2019 two that were taken close to each other in Kiel and one in Sydney. DIRECTORY/late.jpg and later.jpg are
+photos of 2 February 2024, and place.jpg is one more of 2019 in Kiel, which are put into INBOX while the page is open. SECONDS is how
+long anything may take. Prints each step, and ends with status 1 at the first failure.
 """
 
 import os
@@ -15,15 +15,13 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from chromium import Driver, origin, require, step
+from playwright.sync_api import expect
 
 ADDRESS, INBOX, DIRECTORY = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-PATIENCE = int(sys.argv[4]) * 1000
-BROWSER = "/usr/bin/chromium-headless-shell"
-WIDTHS = {"narrow": (320, 700), "phone": (390, 844), "wide": (1280, 900), "huge": (2560, 1300)}
+driver = Driver(DIRECTORY, int(sys.argv[4]))
+axe, until = driver.axe, driver.until
 FOCUS = "document.activeElement.getAttribute('href')"
 # Whether the squares are those of the width of now.
 LAID_OUT = """() => {
@@ -34,69 +32,15 @@ LAID_OUT = """() => {
 }"""
 FIRST = "() => document.querySelector('.wall li[aria-posinset=\"1\"] a[href]')?.getAttribute('href')"
 
-faults = []
 
-
-def step(text):
-    print(text, flush=True)
-
-
-def require(condition, text):
-    if not condition:
-        raise AssertionError(text)
-
-
-def watch(page):
-    """Notes what must not happen at any time."""
-    own = urlsplit(ADDRESS).netloc
-    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: faults.append(f"a script ran: {dialog.message}"))
-    page.on("request", lambda request: urlsplit(request.url).netloc != own and faults.append(f"asks {request.url}"))
-    page.on("console", lambda line: line.type in ("error", "warning") and is_fault(line) and faults.append(f"console: {line.text}"))
-    page.add_init_script("""
-      addEventListener('securitypolicyviolation', (event) => console.error('policy ' + event.violatedDirective));
-      window.tasks = [];
-      new PerformanceObserver((list) => tasks.push(...list.getEntries().map((each) => Math.round(each.duration)))).observe({ entryTypes: ['longtask'] });
-    """)
-
-
-def is_fault(line):
-    # Chromium reports each answer of 4xx: a film may have no picture, and a mistake in a search is refused.
-    return "Failed to load resource" not in line.text
-
-
-def until(page, function, what):
-    """Waits until a function of the page is true, and gives what it returns."""
-    end = time.monotonic() + PATIENCE / 1000
-    while not (value := page.evaluate(function)):
-        require(time.monotonic() < end, f"{what}: not in time")
-        page.wait_for_timeout(50)
-    return value
-
-
-def axe(page, name):
-    results = Axe().run(page)
-    found = [f"{each['id']}: {each['help']} {[node['target'] for node in each['nodes']]}" for each in results.response["violations"]]
-    require(not found, f"{name}: {found}")
-    step(f"axe: no violation on {name}")
+def settle(page):
+    until(page, LAID_OUT, "the squares of this width")
+    # What was not in view may be read only now.
+    until(page, "() => !document.querySelector('.wall li[aria-hidden]')", "all in view is read")
 
 
 def shots(page, name):
-    """The page in both themes and all widths, with axe in each of them."""
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        for width, size in WIDTHS.items():
-            page.set_viewport_size({"width": size[0], "height": size[1]})
-            until(page, LAID_OUT, "the squares of this width")
-            # What was not in view may be read only now.
-            until(page, "() => !document.querySelector('.wall li[aria-hidden]')", "all in view is read")
-            axe(page, f"{name}, {theme}, {width}")
-            wide = page.evaluate("document.scrollingElement.scrollWidth")
-            require(wide <= size[0], f"{name} is {wide} pixels wide on {size[0]}")
-            page.screenshot(path=DIRECTORY / f"{name}-{theme}-{width}.png")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    until(page, LAID_OUT, "the squares of this width")
+    driver.shots(page, name, settle)
 
 
 def focus(page):
@@ -110,6 +54,10 @@ def stop(page):
 
 
 def wall(page):
+    page.add_init_script("""
+      window.tasks = [];
+      new PerformanceObserver((list) => tasks.push(...list.getEntries().map((each) => Math.round(each.duration)))).observe({ entryTypes: ['longtask'] });
+    """)
     page.goto(ADDRESS)
     page.get_by_role("link", name="Photos", exact=True).click()
     expect(page.get_by_role("heading", name="31 January 2024")).to_be_visible()
@@ -163,23 +111,21 @@ def hurry(page):
     first, _, third = until(page, "() => { const found = [1, 2, 3].map((each) => "
                             "document.querySelector(`.wall li[aria-posinset=\"${each}\"] a[href]`)?.getAttribute('href')); "
                             "return found.every(Boolean) && found; }", "three photos")
-    held = []
+    held, is_held = [], True
     page.evaluate(f"location.hash = '{first}'")
-    page.route("**/tiles?*", lambda route: held.append(route))
+    page.route("**/tiles?*", lambda route: held.append(route) if is_held else route.continue_())
     page.reload()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("link", name="Download", exact=True)).to_be_visible()
-    end = time.monotonic() + PATIENCE / 1000
-    while not held:
-        require(time.monotonic() < end, "nothing is asked for")
-        page.wait_for_timeout(50)
+    until(page, lambda: held, "a question")
     for _ in range(2):
         page.keyboard.press("ArrowRight")
     require(page.url.endswith(first), "it does not wait")
-    page.unroute("**/tiles?*")
+    is_held = False
     for route in held:
         route.continue_()
     until(page, f"() => location.hash === '{third}'", "two photos further")
+    page.unroute("**/tiles?*")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     step("a key that is pressed twice moves two photos, whenever the answer comes")
@@ -211,7 +157,7 @@ def photo(page):
 def find(page, words):
     """Searches until something is found: texts are read after photos are filed."""
     field = page.get_by_label("Search words")
-    end = time.monotonic() + PATIENCE / 1000
+    end = time.monotonic() + driver.patience
     while True:
         field.fill(words)
         field.press("Enter")
@@ -261,6 +207,37 @@ def search(page):
     step("photos are found by words and fields, and what cannot be is said")
 
 
+def put(name):
+    """Puts one of the photos of DIRECTORY into the inbox."""
+    hidden = INBOX / f".{name}"
+    shutil.copyfile(DIRECTORY / name, hidden)
+    os.rename(hidden, INBOX / name)
+
+
+def following(page):
+    """A search, while a photo that matches is filed and taken back."""
+    page.evaluate("location.hash = 'photos?from=2024-01'")
+    remark = page.locator(".remark")
+    expect(remark).to_have_text(re.compile(r"^\d+ photos match\."))
+    before = int(remark.inner_text().split()[0])
+    first = until(page, FIRST, "the first photo")
+    put("later.jpg")
+    expect(remark).to_contain_text(f"{before + 1} photos match.")
+    fresh = until(page, f"() => {{ const found = ({FIRST})(); return found !== '{first}' && found; }}", "the new photo")
+    page.locator(f".wall a[href='{fresh}']").click()
+    dialog = page.locator("dialog.viewer")
+    dialog.get_by_role("button", name="Take back…").click()
+    page.get_by_role("dialog", name="Take back later.jpg?").get_by_role("button", name="Take back", exact=True).click()
+    until(page, f"() => location.hash === '{first}'", "the photo beside it")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(remark).to_contain_text(f"{before} photos match.")
+    expect(page.locator(f".wall a[href='{fresh}']")).to_have_count(0)
+    page.get_by_role("link", name="All photos").click()
+    stop(page)
+    step("a search has what is filed meanwhile, and not what is taken back")
+
+
 def jump(page):
     field = page.get_by_label("Go to")
     field.fill("2021-07")
@@ -279,7 +256,7 @@ def jump(page):
 def world(page):
     """The map; what is filed is read for positions a little later."""
     page.get_by_role("link", name="Map", exact=True).click()
-    end = time.monotonic() + PATIENCE / 1000
+    end = time.monotonic() + driver.patience
     while page.get_by_text("3 photos with a position in this view.").count() == 0:
         require(time.monotonic() < end, "no positions")
         page.evaluate("location.hash = 'photos'")
@@ -290,16 +267,7 @@ def world(page):
     expect(map_.get_by_role("button")).to_have_count(2)
     until(page, "() => [...document.querySelectorAll('.map img')].filter((each) => each.naturalWidth > 0).length === 2", "pictures")
     require(page.locator(".map .land").evaluate("(land) => land.getBoundingClientRect().width") > 100, "no outline")
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        for width, size in WIDTHS.items():
-            page.set_viewport_size({"width": size[0], "height": size[1]})
-            axe(page, f"the map, {theme}, {width}")
-            wide = page.evaluate("document.scrollingElement.scrollWidth")
-            require(wide <= size[0], f"the map is {wide} pixels wide on {size[0]}")
-            page.screenshot(path=DIRECTORY / f"map-{theme}-{width}.png")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1280, "height": 900})
+    driver.shots(page, "map", lambda _: None)
     # On the widest screen the world was smaller than the map, and in its middle.
     page.get_by_role("button", name="All places").click()
     expect(map_.get_by_role("button")).to_have_count(2)
@@ -315,9 +283,14 @@ def world(page):
     require("photo=" in page.url, "the photo of the map is not opened")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+    page.evaluate("location.hash = 'map'")
+    expect(page.get_by_text("3 photos with a position in this view.")).to_be_visible()
+    put("place.jpg")
+    expect(page.get_by_text("4 photos with a position in this view.")).to_be_visible()
+    expect(map_.get_by_role("button", name=re.compile("3 photos"))).to_have_count(1)
     page.evaluate("location.hash = 'photos'")
     stop(page)
-    step("the map has its places, which lead to their photos")
+    step("the map has its places, which lead to their photos, and what is filed meanwhile")
 
 
 def filing(page):
@@ -325,9 +298,7 @@ def filing(page):
     field = page.get_by_label("Search words")
     field.fill("half a w")
     field.focus()
-    hidden = INBOX / ".late.jpg"
-    shutil.copyfile(DIRECTORY / "late.jpg", hidden)
-    os.rename(hidden, INBOX / "late.jpg")
+    put("late.jpg")
     fresh = until(page, f"() => {{ const found = ({FIRST})(); return found !== '{first}' && found; }}", "the new photo")
     page.keyboard.type("ord")
     require(field.input_value() == "half a word", "what is typed is lost")
@@ -340,25 +311,8 @@ def filing(page):
     step("a photo that is filed meanwhile is there, and nothing else changes")
 
 
-def main():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        # Where the daemon's times are not those of the browser.
-        page = browser.new_context(timezone_id="Asia/Kathmandu", locale="en-GB", reduced_motion="reduce").new_page()
-        page.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
-        watch(page)
-        try:
-            for part in (wall, keys, hurry, photo, gone, search, jump, world, filing):
-                part(page)
-        except BaseException:
-            page.screenshot(path=DIRECTORY / "failure.png")
-            print(f"faults until then: {faults}")
-            raise
-        tasks = page.evaluate("tasks")
-        browser.close()
-    require(not faults, f"{faults}")
-    step(f"no error, no warning, no other host; long tasks since the last load: {tasks} ms")
+def tasks(page):
+    step(f"long tasks since the last load: {page.evaluate('tasks')} ms")
 
 
-main()
+driver.run([(origin(ADDRESS), (wall, keys, hurry, photo, gone, search, following, jump, world, filing, tasks))], reduced_motion="reduce")

@@ -259,8 +259,8 @@ class Library {
     if (this.days.get(day).length === 0) this.days.delete(day);
   }
 
-  timeline() {
-    const clock = {
+  clock() {
+    return {
       now: () => this.time,
       set: (action, wait) => {
         const timer = { action, at: this.time + wait };
@@ -269,7 +269,10 @@ class Library {
       },
       clear: (timer) => { this.timers = this.timers.filter((each) => each !== timer); },
     };
-    return new Timeline((path, signal) => this.ask(path, signal), () => { this.changes += 1; }, clock);
+  }
+
+  timeline() {
+    return new Timeline((path, signal) => this.ask(path, signal), () => { this.changes += 1; }, this.clock());
   }
 
   async ask(path, signal) {
@@ -369,7 +372,7 @@ test("photos are read as they are written", () => {
 test("what is looked at is read, four requests at once, and what was scrolled past is aborted", async () => {
   const library = new Library({ 5: 100_000, 4: 10 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   assert.equal(timeline.total, 100_010);
   library.isHeld = true;
   timeline.want([[0, 0, 3000]]);
@@ -396,7 +399,7 @@ test("what is looked at is read, four requests at once, and what was scrolled pa
 test("of photos that were looked at, 40,000 are kept at most", async () => {
   const library = new Library({ 5: 100_000 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   for (let from = 0; from < 100_000; from += 1000) {
     timeline.want([[0, from, from + 1000]]);
     await settled();
@@ -410,7 +413,7 @@ test("of photos that were looked at, 40,000 are kept at most", async () => {
 test("a day with another number of photos than was known is read again, and others are not", async () => {
   const library = new Library({ 5: 600, 4: 10, 3: 10 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   timeline.want([[0, 0, 300], [1, 0, 10]]);
   await settled();
   const seen = timeline.photo(0, 20);
@@ -435,7 +438,7 @@ test("a day with another number of photos than was known is read again, and othe
 test("days that come, go and grow leave the others as they are", async () => {
   const library = new Library({ 5: 10, 4: 10, [NO_DATE]: 5 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   timeline.want([[0, 0, 10], [1, 0, 10], [2, 0, 5]]);
   await settled();
   const [last, undated] = [timeline.photo(1, 9), timeline.photo(2, 4)];
@@ -444,7 +447,7 @@ test("days that come, go and grow leave the others as they are", async () => {
   library.file(4, 0);
   const before = library.tiles().length;
   await library.pass(2000);
-  await timeline.refresh();
+  await timeline.ask();
   await settled();
   assert.deepEqual([...timeline.days], [9, 4, NO_DATE]);
   assert.deepEqual(timeline.photo(2, 4), undated);
@@ -458,7 +461,7 @@ test("days that come, go and grow leave the others as they are", async () => {
 test("an empty day ends, whoever says so first", async () => {
   const library = new Library({ 5: 3, 4: 1 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   library.days.delete(5);
   timeline.want([[0, 0, 3]]);
   await settled();
@@ -469,10 +472,10 @@ test("an empty day ends, whoever says so first", async () => {
 test("while photos are filed all the time, days and photos are not read all the time", async () => {
   const library = new Library({ 5: 1000 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   for (let round = 0; round < 1000; round++) {
     library.file(5, round);
-    timeline.refresh();
+    timeline.ask();
     timeline.want([[0, 0, 800]]);
     await library.pass(10);
   }
@@ -485,7 +488,7 @@ test("while photos are filed all the time, days and photos are not read all the 
 test("failures are tried again with growing waits, and are over with the first answer", async () => {
   const library = new Library({ 5: 5000 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   const failure = Object.assign(new Error("busy"), { status: 503 });
   library.fate = () => failure;
   timeline.want([[0, 0, 5000]]);
@@ -505,7 +508,7 @@ test("days that fail are read again by themselves", async () => {
   const library = new Library({ 5: 5 });
   const timeline = library.timeline();
   library.fate = () => new Error("down");
-  await timeline.refresh();
+  await timeline.ask();
   assert.ok(!timeline.isRead && timeline.failure);
   await library.pass(600_000);
   assert.ok(library.requests.length < 30 && library.requests.length > 10, `${library.requests.length}`);
@@ -520,7 +523,7 @@ test("days that fail are read again by themselves", async () => {
 test("a photo is found in a day of 100,000 by few requests, and where it would be if it is gone", async () => {
   const library = new Library({ 6: 3, 5: 100_000, 4: 3 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   const { photos } = placed(library, timeline, 5);
   for (const index of [0, 1, 249, 250, 54_321, 99_999]) {
     const photo = { ...photos[index], day: 5, key: keyOf(photos[index].id) };
@@ -530,7 +533,7 @@ test("a photo is found in a day of 100,000 by few requests, and where it would b
   const gone = { ...photos[54_321], day: 5, key: keyOf(photos[54_321].id) };
   library.remove(5, gone.id);
   await library.pass(2000);
-  await timeline.refresh();
+  await timeline.ask();
   assert.deepEqual(await timeline.locate(gone, 54_321), { place: 1, index: 54_321, isThere: false });
   assert.equal((await timeline.neighbour(gone, 1, 54_321)).id, photos[54_322].id);
   assert.equal((await timeline.neighbour(gone, -1, 54_321)).id, photos[54_320].id);
@@ -540,7 +543,7 @@ test("a photo is found in a day of 100,000 by few requests, and where it would b
 test("what was read says where a photo is or would be, also between blocks and at the ends of its day", async () => {
   const library = new Library({ 5: 2 * BLOCK + 10 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   const photos = library.days.get(5).map((photo) => ({ ...photo, day: 5, key: keyOf(photo.id) }));
   const last = photos.length - 1;
   const read = async (from, to) => {
@@ -553,7 +556,7 @@ test("what was read says where a photo is or would be, also between blocks and a
   for (const index of [0, BLOCK - 1, 2 * BLOCK, last]) assert.equal(timeline.known(photos[index]), null);
   for (const index of [0, BLOCK, 2 * BLOCK - 1, last]) library.remove(5, photos[index].id);
   await library.pass(2000);
-  await timeline.refresh();
+  await timeline.ask();
   await read(0, last);
   const found = [0, BLOCK, 2 * BLOCK - 1, last].map((index) => timeline.known(photos[index]));
   assert.deepEqual(found.map(({ index }) => index), [0, BLOCK - 1, 2 * BLOCK - 3, last - 3]);
@@ -563,7 +566,7 @@ test("what was read says where a photo is or would be, also between blocks and a
 test("from one photo to the next leads across days to both ends, also beside a day that is gone", async () => {
   const library = new Library({ 6: 2, 5: BLOCK, 4: 1, [NO_DATE]: 3 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   const all = [6, 5, 4, NO_DATE].flatMap((day) => library.days.get(day).map((photo) => ({ ...photo, day })));
   let photo = { ...all[0], key: keyOf(all[0].id) };
   assert.equal(await timeline.neighbour(photo, -1), null);
@@ -573,7 +576,7 @@ test("from one photo to the next leads across days to both ends, also beside a d
   const alone = { ...library.days.get(4)[0], day: 4, key: keyOf(library.days.get(4)[0].id) };
   library.remove(4, alone.id);
   await library.pass(2000);
-  await timeline.refresh();
+  await timeline.ask();
   assert.equal((await timeline.neighbour(alone, 1)).day, NO_DATE);
   assert.equal((await timeline.neighbour(alone, -1)).day, 5);
   assert.equal((await timeline.neighbour({ ...alone, day: 99 }, 1)).day, 6);
@@ -583,7 +586,7 @@ test("from one photo to the next leads across days to both ends, also beside a d
 test("the photo that is asked for is not aborted by scrolling, and its failure is told", async () => {
   const library = new Library({ 5: 5000 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   library.isHeld = true;
   const photos = library.days.get(5);
   const found = timeline.locate({ ...photos[3], day: 5, key: keyOf(photos[3].id) });
@@ -602,7 +605,7 @@ test("a photo and the one beside it are found while others are filed during each
     for (const step of [1, -1]) {
       const library = new Library({ 5: 5000 });
       const timeline = library.timeline();
-      await timeline.refresh();
+      await timeline.ask();
       const photos = [...library.days.get(5)];
       const photo = { ...photos[index], day: 5, key: keyOf(photos[index].id) };
       library.fate = (path) => {
@@ -621,7 +624,7 @@ test("a photo and the one beside it are found while others are filed during each
 test("a photo of a day that never rests is given up, and one that nobody wants is not asked for", async () => {
   const library = new Library({ 5: 5000 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   const photos = [...library.days.get(5)];
   const photo = { ...photos[3000], day: 5, key: keyOf(photos[3000].id) };
   library.fate = (path) => {
@@ -649,11 +652,11 @@ test("a photo of a day that never rests is given up, and one that nobody wants i
 test("photos that fail are asked for no more often because the days are answered", async () => {
   const library = new Library({ 5: 1000 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   library.fate = (path) => (path.startsWith("tiles") ? new Error("broken") : null);
   for (let second = 0; second < 60; second++) {
     library.file(5, second);
-    timeline.refresh();
+    timeline.ask();
     timeline.want([[0, 0, 100]]);
     await library.pass(1000);
   }
@@ -664,14 +667,14 @@ test("photos that fail are asked for no more often because the days are answered
 test("when the session has ended nothing is asked for until it is tried again", async () => {
   const library = new Library({ 5: 1000 });
   const timeline = library.timeline();
-  await timeline.refresh();
+  await timeline.ask();
   library.fate = () => Object.assign(new Error("sign in"), { status: 401 });
   const photos = library.days.get(5);
   const photo = { ...photos[900], day: 5, key: keyOf(photos[900].id) };
   await assert.rejects(timeline.locate(photo), /sign in/);
   await assert.rejects(timeline.locate(photo), /sign in/);
   await library.pass(2000);
-  await timeline.refresh();
+  await timeline.ask();
   timeline.want([[0, 0, 1000]]);
   await library.pass(600_000);
   assert.ok(library.requests.length <= 3, `${library.requests}`);
@@ -684,7 +687,8 @@ test("when the session has ended nothing is asked for until it is tried again", 
 
 // MARK: results
 
-const resultsOf = (photos) => new Results(encoded(photos, 0));
+const answerOf = (photos, isCut = false) => ({ buffer: encoded(photos, 0), field: () => (isCut ? "yes" : null) });
+const resultsOf = (photos) => new Results(answerOf(photos), () => assert.fail("a request"), () => {});
 
 test("what a search has found is in days, and no request is made for it", async () => {
   const photos = [{ day: 9, id: 5, second: 9, kind: 1 }, { day: 9, id: 4, second: 9, kind: 0 }, { day: -3, id: 9, second: 1, kind: 4 }, { day: NO_DATE, id: 2, second: 0, kind: 0 }];
@@ -704,18 +708,72 @@ test("what a search has found is in days, and no request is made for it", async 
   assert.equal((await results.neighbour({ day: 0, id: 99, second: 9, key: "99-00000063" }, -1)).id, 4);
 });
 
-test("what is searched for again is without what was taken back", async () => {
+test("what is searched for again has what was filed, and is without what was taken back", async () => {
   const photos = [{ day: 9, id: 5, second: 9, kind: 0 }, { day: 9, id: 4, second: 9, kind: 0 }, { day: 8, id: 2, second: 0, kind: 0 }];
-  const results = resultsOf(photos);
+  const library = new Library({});
+  let found = [];
+  const results = new Results(answerOf(photos), async () => answerOf(found, true), () => { library.changes += 1; }, library.clock());
   const gone = results.photo(0, 0);
-  results.replace(encoded(photos.slice(1), 0));
+  assert.equal(results.isCut, false);
+  const again = async (photos) => {
+    found = photos;
+    results.ask();
+    await library.pass(60_000);
+  };
+  await again(photos.slice(1));
+  assert.equal(results.isCut, true);
+  assert.ok(library.changes > 0);
   assert.deepEqual([results.total, [...results.counts]], [2, [1, 1]]);
   assert.deepEqual(results.known(gone), { place: 0, index: 0, isThere: false });
   assert.equal((await results.neighbour(gone, 1)).id, 4);
-  results.replace(encoded([photos[2]], 0));
+  await again([photos[2]]);
   assert.equal((await results.neighbour(gone, 1)).id, 2);
   assert.equal(await results.neighbour(gone, -1), null);
 });
+  await again(photos);
+  assert.deepEqual(results.known(gone), { place: 0, index: 0, isThere: true });
+});
+
+test("while photos are filed all the time, searches take a part of the time, and end soon after", async () => {
+  for (const [took, most] of [[0, 75], [2000, 10], [10_000, 4]]) {
+    const library = new Library({});
+    const clock = library.clock();
+    let searches = 0;
+    const results = new Results(answerOf([]), () => new Promise((done) => {
+      searches += 1;
+      clock.set(() => done(answerOf([{ day: 9, id: searches, second: 9, kind: 0 }])), took);
+    }), () => {}, clock);
+    for (let filed = 0; filed < 600; filed++) {
+      results.ask();
+      await library.pass(100);
+    }
+    assert.ok(searches > 1 && searches <= most, `${searches} searches of ${took} ms`);
+    await library.pass(60_000);
+    const before = searches;
+    assert.equal(results.photo(0, 0).id, searches);
+    await library.pass(600_000);
+    assert.equal(searches, before);
+  }
+});
+
+test("a search that fails is tried again, one that is left is not", async () => {
+  const library = new Library({});
+  let [searches, aborted] = [0, false];
+  const results = new Results(answerOf([]), async (signal) => {
+    signal.addEventListener("abort", () => { aborted = true; });
+    searches += 1;
+    throw new Error("down");
+  }, () => {}, library.clock());
+  results.ask();
+  await library.pass(60_000);
+  assert.match(results.failure.message, /down/);
+  assert.ok(searches > 3 && searches < 10, `${searches}`);
+  const before = searches;
+  results.stop();
+  results.ask();
+  results.retry();
+  await library.pass(600_000);
+  assert.ok(aborted && searches === before);
 
 test("nothing found is no day", async () => {
   const results = resultsOf([]);
