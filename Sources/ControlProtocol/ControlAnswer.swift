@@ -18,6 +18,8 @@ package struct ControlAnswer: Hashable, Sendable {
         package var to: BytePath?
         /// The number, if it represents several.
         package var count: Int?
+        /// The file that a dry run has seen: another text when it is another one, or was written to.
+        package var identity: String?
 
         package init(_ did: String, inbox: String? = nil, file: BytePath? = nil) {
             (self.did, self.inbox, self.file) = (did, inbox, file)
@@ -44,6 +46,12 @@ package struct ControlAnswer: Hashable, Sendable {
     /// What has become of files, for a request of it.
     package var arrivals: FileReports?
 
+    /// What a request that follows this dry run expects; nil where no files are shown.
+    package var identities: [String]? {
+        let found = items.compactMap(\.identity)
+        return found.isEmpty || found.count < items.count ? nil : found
+    }
+
     package init(status: Int32 = 0, _ message: String, action: String? = nil, items: [Item] = []) {
         (self.status, self.message, self.action, self.items) = (status, message, action, items)
     }
@@ -62,9 +70,10 @@ private struct Fields: JSONMessage {
         var to: String?
         var toBase64: String?
         var count: Int?
+        var identity: String?
 
         enum CodingKeys: String, CodingKey {
-            case did, inbox, file, operation, request, from, to, count
+            case did, inbox, file, operation, request, from, to, count, identity
             case fileBase64 = "file_base64"
             case fromBase64 = "from_base64"
             case toBase64 = "to_base64"
@@ -113,7 +122,7 @@ extension Fields.Item {
         (file, fileBase64) = Self.fields(item.file)
         (from, fromBase64) = Self.fields(item.from)
         (to, toBase64) = Self.fields(item.to)
-        count = item.count
+        (count, identity) = (item.count, item.identity)
     }
 
     private static func fields(_ path: BytePath?) -> (String?, String?) {
@@ -130,7 +139,7 @@ extension ControlAnswer.Item {
         request = item.request
         from = Self.path(item.from, item.fromBase64)
         to = Self.path(item.to, item.toBase64)
-        count = item.count
+        (count, identity) = (item.count, item.identity)
     }
 
     private static func path(_ text: String?, _ base64: String?) -> BytePath? {

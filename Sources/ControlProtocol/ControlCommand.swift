@@ -110,9 +110,18 @@ package struct ControlRequest: Hashable, Sendable {
     package var isDryRun: Bool
     /// For whom the pages request it; nil for the requester's own request.
     package var person: String?
+    /// ``ControlAnswer/Item/identity`` of each file that a dry run has shown: if one is another now, nothing is done. Nil for
+    /// whatever is there.
+    package var expected: [String]?
 
-    package init(id: Int64 = 1, _ command: ControlCommand, isDryRun: Bool = false, person: String? = nil) {
-        (self.id, self.command, self.isDryRun, self.person) = (id, command, isDryRun, person)
+    package static let expectedLimit = 100
+
+    package init(
+        id: Int64 = 1, _ command: ControlCommand, isDryRun: Bool = false, person: String? = nil,
+        expected: [String]? = nil
+    ) {
+        (self.id, self.command, self.isDryRun) = (id, command, isDryRun)
+        (self.person, self.expected) = (person, expected)
     }
 }
 

@@ -22,9 +22,11 @@ private struct Fields: JSONMessage {
     var sha256: [String]?
     var files: [ControlPath]?
     var after: Int64?
+    var expected: [String]?
 
     enum CodingKeys: String, CodingKey {
-        case version, id, `do`, inbox, file, all, photos, complete, operation, alone, `for`, sha256, files, after
+        case version, id, `do`, inbox, file, all, photos, complete, operation, alone, `for`, sha256, files, after,
+            expected
         case fileBase64 = "file_base64"
         case asIs = "as_is"
         case dryRun = "dry_run"
@@ -48,13 +50,18 @@ extension ControlRequest {
                 throw RequestMistake(message: "\"for\" is not a person's name", id: id)
             }
         }
-        self.init(id: id, try fields.command(id), isDryRun: fields.dryRun ?? false, person: fields.for)
+        guard fields.expected?.count ?? 0 <= Self.expectedLimit else {
+            throw RequestMistake(message: "\"expected\" has more than \(Self.expectedLimit) elements", id: id)
+        }
+        self.init(
+            id: id, try fields.command(id), isDryRun: fields.dryRun ?? false, person: fields.for,
+            expected: fields.expected)
     }
 
     package func json() -> [UInt8] {
         var fields = Fields(version: Self.version, id: id, do: command.verb)
         if isDryRun { fields.dryRun = true }
-        fields.for = person
+        (fields.for, fields.expected) = (person, expected)
         switch command {
         case .hello, .state, .metrics, .reload: break
         case .pause(let inbox), .resume(let inbox): fields.inbox = inbox

@@ -180,7 +180,8 @@ package struct PageServer: Sendable {
             return .failure(.forbidden, "the pages cannot request \(asked.command.verb)")
         }
         let request = ControlRequest(
-            id: asked.id, asked.command, isDryRun: asked.isDryRun, person: name == options.owner ? nil : name)
+            id: asked.id, asked.command, isDryRun: asked.isDryRun, person: name == options.owner ? nil : name,
+            expected: asked.expected)
         do throws(CommandFailure) {
             let answer = try await actions.answer(to: request)
             if case .undo = request.command, !request.isDryRun { await similar.forget() }

@@ -64,8 +64,8 @@ struct MessageTests {
 
     @Test("Every command is decoded as it was encoded", arguments: commands, [false, true])
     func roundTrip(command: ControlCommand, isDryRun: Bool) throws {
-        for person in [nil, "ana"] {
-            let request = ControlRequest(id: 42, command, isDryRun: isDryRun, person: person)
+        for (person, expected) in [(nil, nil), ("ana", ["1-2-3.4", ""]), (nil, [])] {
+            let request = ControlRequest(id: 42, command, isDryRun: isDryRun, person: person, expected: expected)
             #expect(try ControlRequest(json: request.json()) == request)
         }
     }

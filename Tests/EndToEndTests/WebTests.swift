@@ -301,6 +301,68 @@ extension EndToEnd {
             #expect(down.status == 503 && down.text.contains("photoinboxd is not running"))
         }
 
+        @Test("What was shown is done, and nothing of it where another file is there by then")
+        func shown() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let pages = try house.pages()
+            let owner = try await pages.client()
+            try await owner.signIn(with: pages.link())
+            func act(_ what: String, _ more: String = "") async throws -> Client.Answer {
+                try await owner.ask("POST", "action", "{\"version\":1,\(what)\(more)}")
+            }
+            func look(_ what: String) async throws -> [String] {
+                let answer = try await act(what, ",\"dry_run\":true")
+                #expect(answer.status == 200)
+                return answer.text.matches(of: #/"identity":"([^"]+)"/#).map { String($0.1) }
+            }
+            func expecting(_ seen: [String]) -> String {
+                ",\"expected\":[\(seen.map { "\"\($0)\"" }.joined(separator: ","))]"
+            }
+            for (number, what) in ["\"do\":\"discard\"", "\"do\":\"release\",\"as_is\":true"].enumerated() {
+                let name = "scan\(number).jpg"
+                try house.drop(Data("<html>".utf8), as: name)
+                try await daemon.line(holding: "quarantined card/\(name)")
+                let list = try await owner.ask("GET", "decisions").text
+                let operation = try #require(list.firstMatch(of: #/"operation":(\d+)/#)).1
+                let request = "\(what),\"operation\":\(operation)"
+                let seen = try await look(request)
+                #expect(seen.count == 1)
+                let other = Data("<body>".utf8)
+                let place = house.path("quarantine/card/\(name)")
+                try FileManager.default.removeItem(atPath: place)
+                try write(other, to: place)
+                for expected in [seen, [], seen + seen] {
+                    let refused = try await act(request, expecting(expected))
+                    #expect(refused.status == 409 && refused.text.contains("has changed since it was shown"))
+                }
+                #expect(FileManager.default.contents(atPath: place) == other)
+                let again = try await look(request)
+                #expect(again != seen)
+                #expect(try await act(request, expecting(again)).status == 200)
+                #expect(access(place, F_OK) != 0)
+            }
+            // Of a set, all or nothing.
+            for (name, kind) in [("live.jpg", "JPG"), ("live.mov", "MOV")] {
+                try house.drop(try Photos.named(name), as: "IMG_1.\(kind)")
+                try await daemon.line(holding: "filed card/IMG_1.\(kind)")
+            }
+            let filed = try await house.ask("list", "--outcome", "filed", "--json")
+            let operation = try #require(filed.text.matches(of: #/"operation": ?(\d+)/#).compactMap { Int($0.1) }.max())
+            let request = "\"do\":\"undo\",\"operation\":\(operation)"
+            let seen = try await look(request)
+            #expect(seen.count == 2)
+            let before = house.files(in: house.library)
+            let film = try #require(before.keys.first { $0.hasSuffix(".MOV") })
+            #expect(utimes("\(house.library)/\(film)", nil) == 0)
+            let refused = try await act(request, expecting(seen))
+            #expect(refused.status == 409 && refused.text.contains("IMG_1.MOV has changed since it was shown"))
+            #expect(house.files(in: house.library) == before)
+            #expect(try await act(request, expecting(try await look(request))).status == 200)
+            #expect(!house.files(in: house.library).keys.contains(film))
+            try await daemon.stop()
+        }
+
         @Test("A quarantined file is sent as a picture or as bytes, whole or in part, and never as a page")
         func contents() async throws {
             let house = try House()

@@ -101,9 +101,9 @@ final class RequestHandler: Sendable {
         case .retry(let subject): return await retry(subject, asker, isDryRun)
         case .verify(let photos, let isComplete): return verify(photos, isComplete, isDryRun)
         case .release(let operation, let asIs):
-            return await move(operation, .release(asIs: asIs), asker, isDryRun)
-        case .discard(let operation): return await move(operation, .discard, asker, isDryRun)
-        case .undo(let operation, let alone): return await move(operation, .undo(alone: alone), asker, isDryRun)
+            return await move(operation, .release(asIs: asIs), asker, request)
+        case .discard(let operation): return await move(operation, .discard, asker, request)
+        case .undo(let operation, let alone): return await move(operation, .undo(alone: alone), asker, request)
         case .known(let hashes):
             return await report {
                 var answer = ControlAnswer("what is known")
@@ -326,8 +326,9 @@ final class RequestHandler: Sendable {
     }
 
     private func move(
-        _ operation: Int64, _ what: FileRequest.What, _ asker: Asker, _ isDryRun: Bool
+        _ operation: Int64, _ what: FileRequest.What, _ asker: Asker, _ asked: ControlRequest
     ) async -> ControlAnswer {
+        let isDryRun = asked.isDryRun
         do {
             let current = try running()
             let facts = try await catalogue.perform("looking up an operation") {
@@ -341,7 +342,8 @@ final class RequestHandler: Sendable {
             if case .release = what { try require(inbox) }
             let isKnown = current.settings.inboxes.contains { $0.name == inbox }
             let requester = await requester(asker)
-            let request = FileRequest(what: what, requester: requester, isDryRun: isDryRun)
+            let request = FileRequest(
+                what: what, requester: requester, isDryRun: isDryRun, expected: asked.expected)
             let carried = await current.pipeline.perform(isKnown ? inbox : nil) { worker in
                 await worker.carryOut(request, facts)
             }
@@ -353,9 +355,9 @@ final class RequestHandler: Sendable {
                 log.moved(what.kind, part.answer, by: requester)
             }
             if done.isEmpty { return answer }
+            state.measures.moved(done.count)
             if what == .discard { current.trashGrew() }
             onChange()
-            state.measures.moved(done.count)
             return answer
         } catch { return Self.answer(to: error) }
     }

@@ -96,11 +96,11 @@ package enum OfflineRequests {
         case .resume(let inbox):
             return try await setPaused(false, inbox, request.isDryRun, settings, catalogue, requester)
         case .release(let id, let asIs):
-            return try await move(id, .release(asIs: asIs), request.isDryRun, settings, catalogue, requester)
+            return try await move(id, .release(asIs: asIs), request, settings, catalogue, requester)
         case .discard(let id):
-            return try await move(id, .discard, request.isDryRun, settings, catalogue, requester)
+            return try await move(id, .discard, request, settings, catalogue, requester)
         case .undo(let id, let alone):
-            return try await move(id, .undo(alone: alone), request.isDryRun, settings, catalogue, requester)
+            return try await move(id, .undo(alone: alone), request, settings, catalogue, requester)
         case .verify(let photos, let isComplete):
             return try verify(photos, isComplete, request.isDryRun, settings, file)
         case .hello, .state, .metrics, .reload, .rescan, .retry, .known, .outcomes:
@@ -151,7 +151,8 @@ package enum OfflineRequests {
     }
 
     private static func move(
-        _ operation: Int64, _ what: FileRequest.What, _ isDryRun: Bool, _ settings: Settings, _ catalogue: Catalogue,
+        _ operation: Int64, _ what: FileRequest.What, _ asked: ControlRequest, _ settings: Settings,
+        _ catalogue: Catalogue,
         _ requester: Requester
     ) async throws -> ControlAnswer {
         let missing = ControlAnswer(
@@ -169,10 +170,12 @@ package enum OfflineRequests {
                 name: Subsystem.files(of: name), queue: MonitorQueue(label: "photo-inbox.files.\(name)"), isVital: false
             ))
         // What was under way when the daemon ended comes first, and only then what is known of the operation.
-        if !isDryRun { _ = await worker.recover() }
+        if !asked.isDryRun { _ = await worker.recover() }
         let facts = try catalogue.file.facts(of: operation, for: what)
         if facts.isEmpty { return missing }
         return ControlAnswer(
-            await worker.carryOut(FileRequest(what: what, requester: requester, isDryRun: isDryRun), facts))
+            await worker.carryOut(
+                FileRequest(
+                    what: what, requester: requester, isDryRun: asked.isDryRun, expected: asked.expected), facts))
     }
 }

@@ -17,12 +17,12 @@ package struct FileRequest: Sendable {
 
     let what: What
     let requester: Requester
-    let isDryRun: Bool
+    var isDryRun: Bool
+    /// See ``ControlRequest/expected``.
+    let expected: [String]?
 
-    package init(what: What, requester: Requester, isDryRun: Bool) {
-        self.what = what
-        self.requester = requester
-        self.isDryRun = isDryRun
+    package init(what: What, requester: Requester, isDryRun: Bool, expected: [String]? = nil) {
+        (self.what, self.requester, self.isDryRun, self.expected) = (what, requester, isDryRun, expected)
     }
 }
 

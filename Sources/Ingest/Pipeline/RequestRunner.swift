@@ -28,25 +28,38 @@ struct RequestRunner {
     private var spec: InboxSpec { inbox.spec }
     private var places: Places { inbox.places }
 
-    /// Carries it out for all that belong together, one after the other, as far as the first that is refused. Never
-    /// throws: what failed is the answer.
+    /// Carries it out for all that belong together, one after the other, as far as the first that is refused; if what was shown
+    /// is expected, all of that or nothing. Never throws: what failed is the answer.
     nonisolated(nonsending) func carryOut(
         _ request: FileRequest, _ all: [OperationFacts]
     ) async -> [RequestResult] {
+        guard let expected = request.expected else { return await carryOutEach(request, all) }
+        guard expected.count == all.count else {
+            return all.prefix(1).map { RequestResult(answer: ControlAnswer(RequestRefusal.changed($0.outcome))) }
+        }
+        var look = request
+        look.isDryRun = true
+        let refused = await carryOutEach(look, all).filter { $0.answer.status != 0 }
+        return refused.isEmpty ? await carryOutEach(request, all) : refused
+    }
+
+    private nonisolated(nonsending) func carryOutEach(
+        _ request: FileRequest, _ all: [OperationFacts]
+    ) async -> [RequestResult] {
         var done: [RequestResult] = []
-        for facts in all where done.allSatisfy({ $0.answer.status == 0 }) {
-            done.append(await carryOut(request, facts))
+        for (facts, number) in zip(all, 0...) where done.allSatisfy({ $0.answer.status == 0 }) {
+            done.append(await carryOut(request, facts, expecting: request.expected?[number]))
         }
         return done
     }
 
     private nonisolated(nonsending) func carryOut(
-        _ request: FileRequest, _ facts: OperationFacts
+        _ request: FileRequest, _ facts: OperationFacts, expecting expected: String?
     ) async -> RequestResult {
         inbox.subsystem.enter("\(request.what.verb) of operation \(facts.outcome.id)")
         defer { inbox.subsystem.idle() }
         do {
-            return try await move(request, facts)
+            return try await move(request, facts, expecting: expected)
         } catch let refusal as RequestRefusal {
             return RequestResult(answer: ControlAnswer(refusal))
         } catch let error as FilingError {
@@ -64,12 +77,12 @@ struct RequestRunner {
     }
 
     private nonisolated(nonsending) func move(
-        _ request: FileRequest, _ facts: OperationFacts
+        _ request: FileRequest, _ facts: OperationFacts, expecting expected: String?
     ) async throws -> RequestResult {
         try refuseSecond(request, facts)
         let outcome = facts.outcome.outcome
         if case .release = request.what, outcome.destination == nil {
-            return try await releaseInPlace(request, facts)
+            return try await releaseInPlace(request, facts, expecting: expected)
         }
         let way = try self.way(of: request, facts)
         let source = try SourceFile(way.path, beneath: try inbox.directories.origin(way.sourceRoot))
@@ -77,6 +90,7 @@ struct RequestRunner {
         var item = ControlAnswer.Item(request.what.participle, inbox: outcome.inbox, file: outcome.path)
         item.operation = facts.outcome.id
         item.from = from
+        item.identity = try source.identity(expecting: expected, facts.outcome)
         if request.isDryRun {
             item.to = way.destinationRoot.appending(way.directory).appending(way.name)
             let text = "would be \(request.what.participle): \(outcome.inbox)/\(outcome.path.escaped)"
@@ -133,7 +147,7 @@ struct RequestRunner {
 
     /// It could not be moved to quarantine and so lies in the inbox still, where it is left alone.
     private nonisolated(nonsending) func releaseInPlace(
-        _ request: FileRequest, _ facts: OperationFacts
+        _ request: FileRequest, _ facts: OperationFacts, expecting expected: String?
     ) async throws -> RequestResult {
         let path = facts.outcome.outcome.path
         let source = try inbox.directories.source(path)
@@ -141,6 +155,7 @@ struct RequestRunner {
         item.operation = facts.outcome.id
         item.from = spec.path.appending(path)
         item.to = item.from
+        item.identity = try source.identity(expecting: expected, facts.outcome)
         if request.isDryRun {
             return RequestResult(
                 answer: ControlAnswer("would be released: \(spec.name)/\(path.escaped)", items: [item]))
@@ -286,7 +301,23 @@ struct RequestRunner {
     }
 }
 
+extension SourceFile {
+    /// What tells it from every other file, and from what it was before it was written to.
+    fileprivate func identity(expecting expected: String?, _ outcome: StoredOutcome) throws(RequestRefusal) -> String {
+        let changed = identity.changed
+        let found = "\(identity.inode)-\(identity.size)-\(changed.seconds).\(changed.nanoseconds)"
+        guard expected ?? found == found else { throw .changed(outcome) }
+        return found
+    }
+}
+
 extension RequestRefusal {
+    fileprivate static func changed(_ outcome: StoredOutcome) -> RequestRefusal {
+        RequestRefusal(
+            .failed, "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped) has changed since it was shown",
+            action: "See what would be done now.")
+    }
+
     fileprivate init(_ error: FilingError, _ outcome: StoredOutcome) {
         let name = "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped)"
         if case .refused(.gone) = error.cause {

@@ -4,7 +4,7 @@ import { act, address, refusal } from "./server.js";
 import { sentences } from "./text.js";
 
 /**
- * Shows what `request` would do, and does it if that is wanted. `verb` is the button's word.
+ * Shows what `request` would do, and does it if that is wanted, with the files that were shown. `verb` is the button's word.
  * True if it was done.
  */
 export async function confirm(request, title, verb, isDangerous) {
@@ -23,7 +23,8 @@ export async function confirm(request, title, verb, isDangerous) {
   ];
   if (!(await ask(title, content, verb, isDangerous))) return false;
   try {
-    const done = await act(request, false);
+    const expected = (foreseen.items ?? []).map(({ identity }) => identity).filter(Boolean);
+    const done = await act(expected.length > 0 ? { ...request, expected } : request, false);
     announce(sentences(done.message));
     return true;
   } catch (error) {

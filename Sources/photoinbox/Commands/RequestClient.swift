@@ -44,26 +44,32 @@ struct RequestClient {
 
     /// Sends the request after a confirmation, if there is a terminal to ask on.
     func run(_ command: ControlCommand, isDryRun: Bool, unless consent: ConsentOption) throws {
+        var request = ControlRequest(command, isDryRun: isDryRun)
         if !isDryRun, !consent.yes, !output.json, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 {
             let foreseen = try answer(to: ControlRequest(command, isDryRun: true))
             try printOut(text(foreseen, true))
             guard Confirmation.ask("continue?", isJSON: false, ProgressDisplay(json: false)) else {
                 throw CommandFailure(.failed, "nothing was changed")
             }
+            request.expected = foreseen.identities
         }
-        try run(command, isDryRun: isDryRun)
+        try run(request)
     }
 
     /// Sends the request to the daemon. If none runs, carries it out here if that is possible and permitted.
     func run(_ command: ControlCommand, isDryRun: Bool = false) throws {
-        let answer = try answer(to: ControlRequest(command, isDryRun: isDryRun))
+        try run(ControlRequest(command, isDryRun: isDryRun))
+    }
+
+    private func run(_ request: ControlRequest) throws {
+        let answer = try answer(to: request)
         if output.json {
             try printJSON([
                 JSONField("message", answer.message), JSONField("action", answer.action),
                 JSONField("items", answer.items),
             ])
         } else {
-            try printOut(text(answer, isDryRun))
+            try printOut(text(answer, request.isDryRun))
         }
         let status = ExitStatus(reported: answer.status)
         if status != .ok { throw CommandEnd(status: status) }
