@@ -46,9 +46,19 @@ extension CatalogueFile {
         try outcomes("WHERE path = ? AND (?2 IS NULL OR inbox = ?2) ORDER BY id DESC", [path.data, inbox])
     }
 
-    /// Returns the outcomes that refer to a photo, newest first.
-    package func outcomes(ofPhoto id: Int64) throws(CatalogueError) -> [StoredOutcome] {
-        try outcomes("WHERE photo_id = ? ORDER BY id DESC", [id])
+    /// Returns the outcomes that refer to a photo, newest first: at most `limit`, and that which filed it.
+    package func outcomes(ofPhoto id: Int64, limit: Int = .max) throws(CatalogueError) -> [StoredOutcome] {
+        try outcomes(
+            """
+            WHERE photo_id = ?1 AND (outcome = '\(OutcomeKind.filed.rawValue)' OR id IN (
+                SELECT id FROM outcome WHERE photo_id = ?1 ORDER BY id DESC LIMIT ?2)) ORDER BY id DESC
+            """, [id, limit])
+    }
+
+    package func outcomeCount(ofPhoto id: Int64) throws(CatalogueError) -> Int {
+        try read("counting outcomes") { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM outcome WHERE photo_id = ?", arguments: [id]) ?? 0
+        }
     }
 
     package func outcome(id: Int64) throws(CatalogueError) -> StoredOutcome? {

@@ -61,7 +61,7 @@ extension CatalogueFile {
                 guard cells.count < limit else { return Bounded(values: cells, isCut: true) }
                 cells.append(
                     PlaceCell(
-                        photos: try row.value("photos"), newest: try Self.number(row, 1, "newest"),
+                        photos: try row.value("photos"), newest: Self.number(row, 1),
                         mark: try Self.mark(row, 8), place: MetadataDecision(row: row)?.placeText,
                         latitude: try row.value("latitude"), longitude: try row.value("longitude"),
                         west: try row.value("west"), south: try row.value("south"), east: try row.value("east"),

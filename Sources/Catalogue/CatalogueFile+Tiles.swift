@@ -15,6 +15,8 @@ package struct Tile: Hashable, Sendable {
     package let mark: [UInt8]
 
     package static let noDay = Schema.noDay
+    /// What fits beside ``kind``.
+    fileprivate static let lastSecond: UInt32 = 0xFF_FFFF
 
     /// Whether it is older than another, or has no date: then it comes later in the timeline.
     fileprivate func isOlder(_ other: Tile) -> Bool {
@@ -36,12 +38,18 @@ extension CatalogueFile {
     package func days() throws(CatalogueError) -> [(day: Int32, photos: UInt32)] {
         try read("reading the days of photos") { db in
             let rows = try Row.fetchCursor(
-                try db.cachedStatement(
-                    sql: "SELECT day, photos FROM tile_day ORDER BY day = \(Tile.noDay), day DESC"))
+                try db.cachedStatement(sql: "SELECT day, photos FROM tile_day WHERE photos > 0 ORDER BY day DESC"))
             var days: [(day: Int32, photos: UInt32)] = []
+            var undated: UInt32 = 0
             while let row = try rows.next() {
-                days.append((try Self.number(row, 0, "day"), try Self.number(row, 1, "photos")))
+                let photos: UInt32 = Self.number(row, 1)
+                if let day = Int32(exactly: row[0] as Int64), day != Tile.noDay {
+                    days.append((day, photos))
+                } else {
+                    undated = UInt32(clamping: UInt64(undated) + UInt64(photos))
+                }
             }
+            if undated > 0 { days.append((Tile.noDay, undated)) }
             return days
         }
     }
@@ -51,16 +59,24 @@ extension CatalogueFile {
         of day: Int32, from first: Int, count: Int
     ) throws(CatalogueError) -> (tiles: [Tile], all: UInt32) {
         try read("reading the photos of a day") { db in
+            // Of days that are none there are rows only if something else wrote them: without, the order is that of the table.
+            let others = "day < \(Int32.min) OR day > \(Tile.noDay)"
+            let areThere =
+                day == Tile.noDay
+                ? try Bool.fetchOne(
+                    db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM tile_day WHERE \(others))")) : false
+            let isMeant = areThere == true ? "(day = ? OR \(others))" : "day = ?"
             let all = try Row.fetchOne(
-                try db.cachedStatement(sql: "SELECT photos FROM tile_day WHERE day = ?"), arguments: [day])
+                try db.cachedStatement(sql: "SELECT sum(photos) FROM tile_day WHERE photos > 0 AND \(isMeant)"),
+                arguments: [day])
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT day, second, photo_id, kind, mark FROM tile WHERE day = ?
+                    SELECT day, second, photo_id, kind, mark FROM tile WHERE \(isMeant)
                     ORDER BY second DESC, photo_id DESC LIMIT ? OFFSET ?
                     """)
             return (
                 try Self.tiles(try Row.fetchCursor(statement, arguments: [day, count, first])),
-                try all.map { try Self.number($0, 0, "photos") } ?? 0
+                all.map { Self.number($0, 0) } ?? 0
             )
         }
     }
@@ -129,23 +145,22 @@ extension CatalogueFile {
         return tiles
     }
 
+    /// What is no day is shown without a date.
     private static func tile(_ row: Row) throws -> Tile {
         Tile(
-            day: try number(row, 0, "day"), second: try number(row, 1, "second"), photo: try number(row, 2, "photo_id"),
-            kind: try number(row, 3, "kind"), mark: try mark(row, 4))
+            day: Int64.fromDatabaseValue(row[0]).flatMap(Int32.init(exactly:)) ?? Tile.noDay,
+            second: min(number(row, 1), Tile.lastSecond), photo: number(row, 2), kind: number(row, 3),
+            mark: try mark(row, 4))
     }
 
-    static func number<Number: FixedWidthInteger>(_ row: Row, _ index: Int, _ column: String) throws -> Number {
-        guard let value = Int64.fromDatabaseValue(row[index]), let number = Number(exactly: value) else {
-            throw UnreadableRow(column: column)
-        }
-        return number
+    /// A number that something else may have written: the nearest that there is, so that the order stays. One row hides no others.
+    static func number<Number: FixedWidthInteger>(_ row: Row, _ index: Int) -> Number {
+        Number(clamping: Int64.fromDatabaseValue(row[index]) ?? 0)
     }
 
     static func mark(_ row: Row, _ index: Int) throws -> [UInt8] {
-        let mark = try row.withUnsafeData(atIndex: index) { $0.map { Array($0) } }
-        guard let mark, mark.count == 4 else { throw UnreadableRow(column: "mark") }
-        return mark
+        let mark = try row.withUnsafeData(atIndex: index) { $0.map { Array($0) } } ?? []
+        return Array((mark + [0, 0, 0, 0]).prefix(4))
     }
 }
 

@@ -17,15 +17,20 @@ package struct Account {
     private let description: PhotoDescription?
     private let metadata: MetadataDecision?
     private let history: [StoredOutcome]
+    /// How many outcomes are not in ``history``.
+    private let omitted: Int
     package let renditions: [RenditionStanding]
     private let requests: [StoredRequest]
 
+    /// `limit`: of the photo's outcomes.
     package init(
-        of photo: StoredPhoto?, _ operation: StoredOutcome? = nil, in catalogue: CatalogueFile, _ places: Places
+        of photo: StoredPhoto?, _ operation: StoredOutcome? = nil, in catalogue: CatalogueFile, _ places: Places,
+        limit: Int = .max
     ) throws(CatalogueError) {
         (self.photo, self.operation) = (photo, operation)
         guard let photo else {
-            (damage, sidecar, set, description, metadata, history, renditions) = (nil, nil, [], nil, nil, [], [])
+            (damage, sidecar, set, description, metadata, history, omitted) = (nil, nil, [], nil, nil, [], 0)
+            renditions = []
             requests =
                 try operation.map { one throws(CatalogueError) in try catalogue.requests(ofOutcome: one.id) } ?? []
             return
@@ -35,7 +40,8 @@ package struct Account {
         set = try catalogue.others(inSetOf: photo)
         description = try catalogue.description(ofHash: photo.photo.sha256)
         metadata = try catalogue.metadata(ofPhoto: photo.id)
-        history = try catalogue.outcomes(ofPhoto: photo.id)
+        history = try catalogue.outcomes(ofPhoto: photo.id, limit: limit)
+        omitted = history.count < limit ? 0 : try catalogue.outcomeCount(ofPhoto: photo.id) - history.count
         renditions = try RenditionStanding.all(of: photo, in: catalogue, places)
         requests =
             if let operation {
@@ -49,7 +55,7 @@ package struct Account {
             JSONField("damage", damage.map(damageJSON)), JSONField("sidecar_left", sidecar),
             JSONField("history", history), JSONField("requests", requests), JSONField("set", set),
             JSONField("renditions", renditions),
-        ]
+        ] + (omitted > 0 ? [JSONField("history_omitted", omitted)] : [])
     }
 
     package func text(now: Int64) -> LabelledText {
@@ -79,12 +85,13 @@ package struct Account {
 }
 
 extension Explanation {
-    /// What happened to a photo in the library, with the daemon's answer to a question for its state.
+    /// What happened to a photo in the library, with the daemon's answer to a question for its state, and at most so many of its
+    /// outcomes.
     package init(
         _ photo: StoredPhoto, in catalogue: CatalogueFile, _ places: Places,
-        state: Result<DaemonState, CommandFailure>
+        state: Result<DaemonState, CommandFailure>, limit: Int
     ) throws(CatalogueError) {
         self.init(
-            try EvidenceSearch(places, catalogue, state).evidence(of: photo), now: Int64(time(nil)))
+            try EvidenceSearch(places, catalogue, state).evidence(of: photo, limit: limit), now: Int64(time(nil)))
     }
 }

@@ -127,11 +127,11 @@ package struct EvidenceSearch {
     }
 
     /// Of a photo in the library, which need not be the configured one.
-    func evidence(of photo: StoredPhoto) throws(CatalogueError) -> Evidence {
+    func evidence(of photo: StoredPhoto, limit: Int) throws(CatalogueError) -> Evidence {
         var evidence = Evidence(location: .library(photo.photo.library, photo.photo.libraryPath))
         evidence.daemon = daemon
         evidence.photo = photo
-        try gatherHistory(&evidence)
+        try gatherHistory(&evidence, limit: limit)
         try gatherRest(&evidence)
         return evidence
     }
@@ -214,10 +214,10 @@ package struct EvidenceSearch {
         evidence.photo = try catalogue?.photo(id: id)
     }
 
-    private func gatherHistory(_ evidence: inout Evidence) throws(CatalogueError) {
+    private func gatherHistory(_ evidence: inout Evidence, limit: Int = .max) throws(CatalogueError) {
         guard let id = evidence.photo?.id else { return }
         evidence.outcomes =
-            try catalogue?.outcomes(ofPhoto: id) ?? []
+            try catalogue?.outcomes(ofPhoto: id, limit: limit) ?? []
     }
 
     package static func knownPlaces(_ settings: Settings?, _ state: DaemonState?) -> KnownPlaces {

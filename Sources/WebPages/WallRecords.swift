@@ -76,6 +76,6 @@ extension [UInt8] {
     mutating func append(_ tile: Tile) {
         append(littleEndian: tile.photo)
         append(contentsOf: tile.mark)
-        append(littleEndian: tile.second & 0xFF_FFFF | UInt32(tile.kind) << 24)
+        append(littleEndian: tile.second | UInt32(tile.kind) << 24)
     }
 }

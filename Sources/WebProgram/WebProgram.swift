@@ -109,6 +109,8 @@ package struct WebProgram {
 
     /// The longer side of pictures in the timeline, which has squares of at most so many pixels.
     private static let tileSize: UInt32 = 256
+    /// How many outcomes of a photo are shown.
+    private static let outcomes = 50
 
     private static func views(of places: Places) -> PhotoViews {
         let work = ThumbnailWork(places.settings, state: places.state)
@@ -124,10 +126,10 @@ package struct WebProgram {
             guard let word else { throw SystemCallError("open", .noSuchFileOrDirectory) }
             return try work.store.open(hash, word)
         } tell: { photo, catalogue, state throws(CatalogueError) in
-            let account = try Account(of: photo, in: catalogue, places)
+            let account = try Account(of: photo, in: catalogue, places, limit: outcomes)
             return PhotoViews.Account(
                 record: .object(account.fields),
-                why: try Explanation(photo, in: catalogue, places, state: state).json,
+                why: try Explanation(photo, in: catalogue, places, state: state, limit: outcomes).json,
                 renditions: account.renditions.map {
                     PhotoViews.Rendition($0.kind, state: $0.state.rawValue, reason: $0.reason)
                 })

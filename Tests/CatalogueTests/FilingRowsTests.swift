@@ -166,6 +166,12 @@ struct FilingRowsTests {
         #expect(try catalogue.outcomes(forPath: "a.txt", inbox: "card").isEmpty)
         #expect(try catalogue.outcomes(forPath: "a.txt", inbox: "phones").count == 1)
         #expect(try catalogue.outcomes(ofPhoto: filed.photo).count == 2)
+        #expect(try catalogue.outcomeCount(ofPhoto: filed.photo) == 2)
+        // That which filed it, however old.
+        for limit in [0, 1, 2] {
+            let found = try catalogue.outcomes(ofPhoto: filed.photo, limit: limit).map(\.outcome.outcome)
+            #expect(found == (limit == 0 ? [.filed] : [.duplicate, .filed]))
+        }
         let counts = try catalogue.countsByDay(since: later, inbox: nil)
         #expect(counts.map(\.inbox) == ["card", "phones"])
         #expect(counts.map(\.files) == [[.duplicate: 1], [.ignored: 2]])

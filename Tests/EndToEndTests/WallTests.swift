@@ -94,6 +94,22 @@ extension EndToEnd.Web {
         let (_, record, why) = try await poll({ try await differences() }, until: { $0.fields.isEmpty })
         #expect(why["verdict"] as? String == "in-library")
 
+        // Dropped again and again, its history is bounded.
+        let copies = try RunningProgram([
+            "/usr/bin/sqlite3", house.path("st/catalogue.sqlite"),
+            """
+            CREATE TEMP TABLE copy AS SELECT * FROM outcome WHERE photo_id = \(key.prefix { $0 != "-" });
+            UPDATE copy SET id = NULL, outcome = 'duplicate';
+            INSERT INTO outcome SELECT copy.* FROM copy, generate_series(1, 300);
+            """,
+        ])
+        #expect(try await copies.ending() == .status(0), "\(copies.lines)")
+        let often = try #require(
+            try json(try await vera.content("photo/\(key)").bytes)["record"] as? [String: Any])
+        let outcomes = (often["history"] as? [[String: Any]])?.compactMap { $0["outcome"] as? String }
+        #expect(outcomes?.count == 51 && outcomes?.last == "filed")
+        #expect(often["history_omitted"] as? Int == 250)
+
         // With its set.
         let number = try #require((record["set"] as? [[String: Any]])?.first?["operation"] as? Int)
         #expect(try await house.ask("undo", "\(number)").status == 0)

@@ -168,6 +168,43 @@ struct WallTests {
         ] { #expect(try await world.ask("/tiles\(query)").status == .badRequest, "\(query)") }
     }
 
+    @Test("What something else wrote into the catalogue hides no photo: days that are none, numbers that are too large")
+    func outlandish() async throws {
+        let world = try World()
+        for number in 1...7 { try world.file(UInt8(number)) }
+        let sql = """
+            UPDATE tile SET day = 9999999999 WHERE photo_id = 1;
+            UPDATE tile SET day = -9999999999 WHERE photo_id = 2;
+            UPDATE tile SET day = \(Int32.max) WHERE photo_id = 3;
+            UPDATE tile SET day = 10237029 WHERE photo_id = 4;
+            UPDATE tile SET photo_id = 4294967301 WHERE photo_id = 5;
+            UPDATE photo SET id = 4294967301 WHERE id = 5;
+            UPDATE tile SET second = -5, kind = 300, mark = x'06' WHERE photo_id = 6;
+            UPDATE tile SET second = 1 << 40 WHERE photo_id = 7;
+            DELETE FROM tile_day;
+            INSERT INTO tile_day SELECT day, count(*) FROM tile GROUP BY day;
+            """
+        let edit = try RunningProgram(["/usr/bin/sqlite3", "\(world.state)/catalogue.sqlite", sql])
+        #expect(try await edit.ending() == .status(0), "\(edit.lines)")
+        let far: UInt32 = 10_237_029
+        #expect(try await world.ask("/days").numbers == [far, 1, Self.day, 3, Self.noDay, 3])
+        let undated = try await world.ask("/tiles?day=\(Int32.max)&from=0&count=500")
+        #expect(stride(from: 0, to: undated.numbers.count, by: 3).map { undated.numbers[$0] } == [3, 2, 1])
+        #expect(undated.fields["X-Day-Photos"] == "3")
+        #expect(try await world.ask("/tiles?day=\(Int32.max)&from=2&count=1").numbers.first == 1)
+        #expect(try await world.ask("/tiles?day=\(far)&from=0&count=1").numbers.first == 4)
+        let tiles = try await world.ask("/tiles?day=\(Self.day)&from=0&count=500")
+        #expect(
+            tiles.numbers == [7, 0x0707_0707, 0xFF_FFFF, .max, 0x0505_0505, 50_851, 6, 0x06, 255 << 24])
+        let found = try await world.ask("/search?inbox=card").numbers
+        #expect(
+            stride(from: 0, to: found.count, by: 4).map { found[$0] }
+                == [far, Self.day, Self.day, Self.day, Self.noDay, Self.noDay, Self.noDay])
+        for path in ["photo", "t", "o"] {
+            #expect(try await world.ask("/\(path)/4294967295-05050505").status == .notFound)
+        }
+    }
+
     @Test(
         "Small pictures are found by number and hash, not for another's hash, nor for what is not in the library any more"
     )

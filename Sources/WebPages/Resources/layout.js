@@ -35,11 +35,11 @@ export function period(text) {
   return day >= 1 && day <= last - first + 1 ? { first: first + day - 1, last: first + day - 1 } : null;
 }
 
-/** `{ day, second }` of a time as the catalogue has it, `2024-01-31T12:34:56`; what is none has no date. */
+/** `{ day, second }` of a time, as the timeline has it: `2024-01-31T12:34:56`; what is none has no date. */
 export function localTime(text) {
-  const parts = /^(-?\d{4,})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?/.exec(text ?? "")?.slice(1).map((part) => Number(part ?? 0));
+  const parts = /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?/.exec(text ?? "")?.slice(1).map((part) => Number(part ?? 0));
   if (!parts) return { day: NO_DATE, second: 0 };
-  return { day: dayOf(parts[0], parts[1], parts[2]), second: parts[3] * 3600 + parts[4] * 60 + parts[5] };
+  return { day: dayOf(parts[0], parts[1], parts[2]), second: Math.min(86_399, parts[3] * 3600 + parts[4] * 60 + parts[5]) };
 }
 
 /** Days and how many photos each has, newest first, laid out as squares in rows below headings. */

@@ -271,7 +271,7 @@ export class Viewer {
       ["Damage", record.damage && h("span", { class: "bad" }, `${record.damage.reason}. Run photoinbox verify.`)],
     ];
     const missing = (renditions ?? []).filter((each) => each.reason);
-    const history = record.history ?? [];
+    const { history = [], history_omitted: omitted } = record;
     this.#about.replaceChildren(
       h("h3", { class: "name" }, name),
       h("div", { class: "choices" }, this.#download(this.#photo.key, "Download", { class: "button" }),
@@ -284,7 +284,8 @@ export class Viewer {
         h("span", { class: "faint" }, ` ${[roles[member.role], bytes(member.size)].filter(Boolean).join(", ")}`)]),
       list("Not made", missing, (each) => `${each.name}: ${each.reason}`),
       list("All that became of this content", history.length > 1 ? history : [], (each) =>
-        [`${each.operation} `, dated(each.time), " ", h("bdi", null, `${each.inbox}/${each.file}`), `: ${each.outcome}`]));
+        [`${each.operation} `, dated(each.time), " ", h("bdi", null, `${each.inbox}/${each.file}`), `: ${each.outcome}`]),
+      omitted ? h("p", { class: "faint" }, `and ${count(omitted, "more", "more")}`) : "");
   }
 
   #filmButton(members) {

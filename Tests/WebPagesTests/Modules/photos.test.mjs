@@ -30,7 +30,8 @@ test("times are those of the camera; what is none has no date", () => {
   assert.deepEqual(localTime("2024-01-31T12:34:56"), { day: dayOf(2024, 1, 31), second: 45296 });
   assert.deepEqual(localTime("2024-01-31T12:34:56+09:00"), { day: dayOf(2024, 1, 31), second: 45296 });
   assert.deepEqual(localTime("2024-01-31"), { day: dayOf(2024, 1, 31), second: 0 });
-  for (const text of [null, undefined, "", "yesterday"]) assert.deepEqual(localTime(text), { day: NO_DATE, second: 0 });
+  assert.deepEqual(localTime("9999-02-31T99:99:99"), { day: dayOf(9999, 3, 3), second: 86_399 });
+  for (const text of [null, undefined, "", "yesterday", "30000-01-01T12:00:00", "-044-03-15", "2024-13-01", "2024-01-32"]) assert.deepEqual(localTime(text), { day: NO_DATE, second: 0 });
 });
 
 test("photos have names, of any day", () => {
@@ -729,7 +730,6 @@ test("what is searched for again has what was filed, and is without what was tak
   await again([photos[2]]);
   assert.equal((await results.neighbour(gone, 1)).id, 2);
   assert.equal(await results.neighbour(gone, -1), null);
-});
   await again(photos);
   assert.deepEqual(results.known(gone), { place: 0, index: 0, isThere: true });
 });
@@ -774,6 +774,7 @@ test("a search that fails is tried again, one that is left is not", async () => 
   results.retry();
   await library.pass(600_000);
   assert.ok(aborted && searches === before);
+});
 
 test("nothing found is no day", async () => {
   const results = resultsOf([]);
