@@ -57,8 +57,13 @@ phases = $(shell scripts/run-tests --phases)
 
 TSAN := --sanitize=thread --scratch-path .build-tsan
 
+# Compiled module by module, not file by file, which takes half the processor time when all is compiled; the number of threads
+# is what makes the compiler write an object for each file, as SwiftPM expects.
+WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
+
+# CI=1: for a build that is the only one of its clone.
 build-tests: test-deps
-	swift build --build-tests
+	swift build --build-tests $(if $(CI),$(WHOLE_MODULES))
 
 check: build-tests ## after each change: the tests of the phase main, of the end-to-end ones a sample
 	scripts/run-tests --tagged smoke --phase main --skip-build --filter '^(?!EndToEndTests\.)'
@@ -70,10 +75,8 @@ test-all: test ## what CI runs: all phases, and the lifecycle rules in a release
 	for phase in $(phases); do scripts/run-tests --phase $$phase --skip-build || exit; done
 	$(MAKE) test-release
 
-# The library's targets and the examples. Compiled module by module, not file by file, which takes two thirds of the time;
-# the number of threads is what makes the compiler write an object for each file, as SwiftPM expects.
+# The library's targets and the examples.
 LIBRARY_TESTS := FileValuesTests LinuxKernelTests SystemMonitorTests DirectoryWatchTests SystemdTests ExamplesTests
-WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
 
 test-library: ## build the library alone and run its tests, but for models, storms, mounts and the long lives
 	PHOTOINBOX_TESTS='$(LIBRARY_TESTS)' scripts/run-tests --phase main --scratch-path .build-library $(WHOLE_MODULES)
