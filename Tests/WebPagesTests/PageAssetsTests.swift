@@ -54,6 +54,15 @@ struct PageAssetsTests {
         #expect(!first.contains("drop.js") && bytes(first) < 60_000)
         #expect(!first.contains("photos.js"))
         #expect(bytes(loaded(from: "photos.js").union(["photos.css"]).subtracting(first)) < 85_000)
+        // Asked for at once, not one after the other.
+        func preloaded(_ text: String?, _ pattern: Regex<(Substring, Substring)>) -> Set<String> {
+            Set((text ?? "").matches(of: pattern).map { String($0.1) })
+        }
+        let asked = preloaded(parts["page.html"], #/rel="modulepreload" href="s\/VERSION\/([^"]+)"/#)
+        #expect(asked == loaded(from: "app.js").subtracting(["app.js"]))
+        let list = parts["app.js"]?.firstMatch(of: #/for \(const name of \[([^\]]+)\]\)/#).map { String($0.1) }
+        #expect(
+            Set(preloaded(list, #/"([a-z]+)"/#).map { "\($0).js" }) == loaded(from: "photos.js").subtracting(first))
         #expect(bytes(loaded(from: "drop.js").union(["reader.js"]).subtracting(first)) < 75_000)
     }
 

@@ -112,16 +112,21 @@ function changed(new_state) {
   }
 }
 
+let sheet = null;
+
 function style(name) {
-  return new Promise((onload, onerror) => {
+  return sheet ??= new Promise((onload, onerror) => {
     document.head.append(h("link", { rel: "stylesheet", href: new URL(name, import.meta.url).href, onload, onerror }));
+  }).catch((error) => {
+    sheet = null;
+    throw error;
   });
 }
 
 /** The page of all photos, or another place on it, whose parts are loaded likewise. */
 async function openPhotos() {
   try {
-    const [{ Photos }] = await Promise.all([import("./photos.js"), photos ?? style("photos.css")]);
+    const [{ Photos }] = await Promise.all([import("./photos.js"), style("photos.css")]);
     photos ??= new Photos(person, ended);
   } catch {
     isOutdated = true;
@@ -246,7 +251,14 @@ async function signOut() {
   location.reload();
 }
 
-// Before anything is drawn, or it would move.
-document.body.classList.toggle("filled", placeOf(location.hash).page === "photos");
+if (placeOf(location.hash).page === "photos") {
+  // Before anything is drawn, or it would move.
+  document.body.classList.add("filled");
+  // All at once, and before it is known for whom: over a line with a delay, one after the other would take much longer.
+  for (const name of ["wall", "layout", "captions", "timeline", "again", "viewer", "photos"]) {
+    document.head.append(h("link", { rel: "modulepreload", href: new URL(`./${name}.js`, import.meta.url).href }));
+  }
+  style("photos.css").catch(() => null);
+}
 document.getElementById("skip").onclick = () => main.focus();
 start();

@@ -436,6 +436,9 @@ export class Wall {
       item.element.className = "vain";
       this.#retryLater();
     } else {
+      // What is in view comes first, over a slow line.
+      const y = item.y - this.#space.top;
+      item.picture.fetchPriority = y > -this.#layout.cell && y < this.scroller.clientHeight ? "auto" : "low";
       item.picture.src = this.#tools.picture(item.photo.key);
     }
   }
