@@ -19,7 +19,9 @@ from clients import PHOTOS, House, varied
 from daemon import file_system_of, remove
 from figures import at_least, ratio, spread, target
 
-LARGE, CHUNK, PIECE = 1 << 30, 16 << 20, 1 << 20
+LARGE, PIECE = 1 << 30, 1 << 20
+# Of the page on a fast line: see pace.js.
+FIRST, MOST = 8 << 20, 32 << 20
 SAFE, PLACED = "safe to delete", "in the inbox"
 COPY, WHOLE, CHUNKS, PAGES, PARTY = "cp, fsync", "photoinbox-drop, PUT", "photoinbox-drop, chunks", "the pages, PUT", "copyparty, PUT"
 RELAYED = "/run/photoinbox-drop/http"
@@ -122,22 +124,25 @@ def stream(address, target_, source):
 
 
 def digests(source):
-    """Of its chunks: the page has read the file before."""
+    """The sizes of its chunks, and their digests: the page has read the file before."""
+    found, size = [], FIRST
     with open(source, "rb") as file:
-        chunks_ = iter(lambda: file.read(CHUNK), b"")
-        return [base64.b64encode(hashlib.sha256(chunk).digest()).decode() for chunk in chunks_]
+        while chunk := file.read(size):
+            found.append((len(chunk), base64.b64encode(hashlib.sha256(chunk).digest()).decode()))
+            size = min(2 * size, MOST)
+    return found
 
 
 def chunks(address, link, source, known):
     """As the page sends."""
     with contextlib.closing(connected(address)) as client, open(source, "rb") as file:
         where, offset = f"/{link}up/?name=large.mp4&length={LARGE}", 0
-        while offset < LARGE:
-            chunk = file.read(CHUNK)
-            client.sendall(head("POST", where, len(chunk), [
-                "X-Photo-Inbox: 1", f"Content-Digest: sha-256=:{known[offset // CHUNK]}:", "Content-Type: application/octet-stream"]) + chunk)
+        for size, digest in known:
+            client.sendall(head("POST", where, size, [
+                "X-Photo-Inbox: 1", f"Content-Digest: sha-256=:{digest}:", "Content-Type: application/octet-stream"]))
+            client.sendfile(file, offset, size)
             status, fields = answer(client)
-            offset += len(chunk)
+            offset += size
             if status not in (200, 201) or int(fields["upload-offset"]) != offset:
                 raise RuntimeError(f"a chunk was answered with {status}")
             if "location" in fields:

@@ -254,7 +254,7 @@ struct DavHandler: Sendable {
             var length: UInt64?
             if case .length(let bytes) = dav.head.body { length = UInt64(bytes) }
             // Finder and Explorer put nothing first, and chunked bodies tell only by their end that they are nothing.
-            var first = request.body
+            var first = WebPiece(request.body)
             while first.isEmpty, let piece = try await body.next() { first = piece }
             let modified = dav.modified ?? now()
             switch file {
@@ -289,11 +289,11 @@ struct DavHandler: Sendable {
 
         /// All bytes of a file, its name in the inbox and its row: durable then.
         private func receive(
-            _ first: [UInt8], _ id: UploadID, _ name: DropName, _ modified: Int64, _ body: inout WebBody
+            _ first: WebPiece, _ id: UploadID, _ name: DropName, _ modified: Int64, _ body: inout WebBody
         ) async throws {
             let (listing, path) = (listing, path)
             try await desk.begin(id, UploadRequest.Bytes(isLast: true, isResumable: false), handler.limits)
-            var (size, piece): (UInt64, [UInt8]?) = (0, first)
+            var (size, piece): (UInt64, WebPiece?) = (0, first)
             while let bytes = piece {
                 try await desk.write(bytes)
                 size += UInt64(bytes.count)
@@ -319,8 +319,8 @@ struct DavHandler: Sendable {
             try await end(await desk.run { listing.list(row, at: path) })
         }
 
-        private func count(_ first: [UInt8], _ body: inout WebBody) async throws -> UInt64 {
-            var (size, piece): (UInt64, [UInt8]?) = (0, first)
+        private func count(_ first: WebPiece, _ body: inout WebBody) async throws -> UInt64 {
+            var (size, piece): (UInt64, WebPiece?) = (0, first)
             while let bytes = piece {
                 size += UInt64(bytes.count)
                 if size > handler.limits.largest { throw DropError.tooLong(limit: handler.limits.largest) }

@@ -240,7 +240,7 @@ actor UploadDesk {
         )
     }
 
-    func write(_ bytes: [UInt8]) throws(DropError) { try upload?.writer.write(bytes) }
+    func write(_ bytes: some Collection<UInt8> & Sendable) throws(DropError) { try upload?.writer.write(bytes) }
 
     /// The connection broke: keeps what counts.
     func keep() throws(DropError) -> UploadRecord {

@@ -176,7 +176,7 @@ package final class DropStore: Sendable {
                 limit = min(limit, offset + (total - min(total, used(by: known.new.owner))))
             }
             try checkRoom(for: length.map { $0 - min($0, offset) } ?? 0)
-            if let digest { state.check = (ContentHasher(), digest, state.hasher) }
+            if let digest { state.check = (offset == 0 ? nil : ContentHasher(), digest, state.hasher) }
             return UploadWriter(
                 self, upload, number: state.writer, length: length, limit: limit, isResumable: isResumable)
         }

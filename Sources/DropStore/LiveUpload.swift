@@ -1,3 +1,4 @@
+import Dispatch
 import FileValues
 import Filing
 import LinuxKernel
@@ -20,8 +21,9 @@ final class LiveUpload: Sendable {
         var isNamed = false
         /// Of the bytes up to `written`; nil if some were received before a restart.
         var hasher: ContentHasher?
-        /// Of the bytes behind `offset`, with the digest that they must have, and the hasher before them.
-        var check: (hasher: ContentHasher, expected: ContentHash, before: ContentHasher?)?
+        /// Of the bytes behind `offset`, with the digest that they must have, and the hasher before them. Nil for those of an upload's
+        /// beginning, which have the upload's.
+        var check: (hasher: ContentHasher?, expected: ContentHash, before: ContentHasher?)?
         var lastSync = monotonicNanoseconds()
 
         /// What was not durable is not known to be there: it must come again. See `syncPart`.
@@ -76,6 +78,10 @@ package final class UploadWriter: Sendable {
 
     /// After so many bytes, or so many nanoseconds, what was received is made durable.
     private static let pace: (bytes: UInt64, time: UInt64) = (16 << 20, 1_000_000_000)
+    /// After so many bytes the kernel begins to write, so that a sync is short.
+    private static let ahead: UInt64 = 4 << 20
+    /// Fewer bytes are not worth a second thread.
+    private static let together = 32 << 10
 
     init(
         _ store: DropStore, _ upload: LiveUpload, number: Int, length: UInt64?, limit: UInt64, isResumable: Bool
@@ -85,31 +91,58 @@ package final class UploadWriter: Sendable {
     }
 
     /// The next bytes. Those without a digest count when they are written.
-    package func write(_ bytes: [UInt8]) throws(DropError) {
+    package func write(_ bytes: some Collection<UInt8> & Sendable) throws(DropError) {
         try upload.state.withLock { state throws(DropError) in
             let file = try file(state)
             guard !bytes.isEmpty else { return }
             guard UInt64(bytes.count) <= limit - min(limit, state.written) else { throw .tooLong(limit: limit) }
-            try dropping { () throws(SystemCallError) in try file.descriptor.write(bytes, at: state.written) }
-            bytes.withUnsafeBytes { buffer in
-                state.hasher?.update(buffer)
-                state.check?.hasher.update(buffer)
-            }
-            state.written += UInt64(bytes.count)
+            try dropping { () throws(SystemCallError) in try Self.write(bytes, to: file, &state) }
             upload.received.withLock { $0 = store.seconds }
             if state.check == nil { state.offset = state.written }
-            let isDue = state.written - max(state.synced, state.writing) >= Self.pace.bytes
-            if state.check != nil || !isResumable {
-                // Written back meanwhile, so that the sync at its end is short.
-                guard isDue else { return }
-                file.descriptor.startWriting()
-                state.writing = state.written
-                try store.checkRoom()
-            } else if isDue || monotonicNanoseconds() - state.lastSync >= Self.pace.time {
+            if state.check == nil, isResumable,
+                state.written - state.synced >= Self.pace.bytes
+                    || monotonicNanoseconds() - state.lastSync >= Self.pace.time
+            {
                 try store.sync(upload, &state)
+                try store.checkRoom()
+            } else if state.writing == state.written {
                 try store.checkRoom()
             }
         }
+    }
+
+    /// Writes bytes and hashes them, each on a processor of its own where one is free. If they cannot be written, the state is as
+    /// before.
+    private static func write(
+        _ bytes: some Collection<UInt8> & Sendable, to file: SharedFile, _ state: inout LiveUpload.State
+    ) throws(SystemCallError) {
+        let (start, end) = (state.written, state.written + UInt64(bytes.count))
+        let isAhead = end - max(state.synced, state.writing) >= ahead
+        let (hasher, check) = (Locked(state.hasher), Locked(state.check?.hasher))
+        let written = Locked<Result<Void, SystemCallError>>(.success(()))
+        let step = { @Sendable (number: Int) in
+            bytes.withBytes { bytes in
+                switch number {
+                case 0:
+                    let result = Result { () throws(SystemCallError) in try file.descriptor.write(bytes, at: start) }
+                    written.withLock { $0 = result }
+                    if isAhead { file.descriptor.startWriting() }
+                case 1: hasher.withLock { $0?.update(bytes) }
+                default: check.withLock { $0?.update(bytes) }
+                }
+            }
+        }
+        let steps = state.check?.hasher == nil ? 2 : 3
+        if bytes.count < together {
+            (0..<steps).forEach(step)
+        } else {
+            DispatchQueue.concurrentPerform(iterations: steps, execute: step)
+        }
+        try written.withLock { $0 }.get()
+        state.hasher = hasher.withLock { $0 }
+        state.check?.hasher = check.withLock { $0 }
+        state.written = end
+        if isAhead { state.writing = end }
     }
 
     /// All bytes came, or with `isCut` the connection broke: makes durable what counts and returns its end. Bytes with a digest
@@ -136,7 +169,7 @@ package final class UploadWriter: Sendable {
     private func accept(_ state: inout LiveUpload.State, isCut: Bool) throws(DropError) {
         _ = try file(state)
         guard let check = state.check else { return }
-        if isCut || check.hasher.hash() != check.expected {
+        if isCut || (check.hasher ?? state.hasher)?.hash() != check.expected {
             try dropping { () throws(SystemCallError) in try state.withdraw() }
             if !isCut { throw .wrongDigest }
         } else {
@@ -148,5 +181,12 @@ package final class UploadWriter: Sendable {
     private func file(_ state: LiveUpload.State) throws(DropError) -> SharedFile {
         guard state.writer == number, let file = state.file else { throw .superseded }
         return file
+    }
+}
+
+extension Collection<UInt8> {
+    fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+        let isDone: Void? = withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+        if isDone == nil { Array(self).withUnsafeBytes(body) }
     }
 }

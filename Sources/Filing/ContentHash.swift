@@ -20,7 +20,7 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Hashes bytes incrementally.
-package struct ContentHasher {
+package struct ContentHasher: Sendable {
     private var hasher = SHA256()
 
     package init() {}

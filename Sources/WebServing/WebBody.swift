@@ -1,13 +1,18 @@
 import HTTPValues
-import NIOCore
+package import NIOCore
 import NIOHTTP1
+
+/// Bytes of a body, in the memory into which they were received.
+package typealias WebPiece = ByteBufferView
 
 /// The body of a request that its handler reads as it comes. What is not asked for stays in the socket, but for a few pieces.
 package struct WebBody {
     /// The connection ended before the body did.
     package struct Cut: Error {}
 
-    static let pieceSize = 64 << 10
+    /// The most bytes of a piece: while few bodies are received, and of further ones. About seven pieces of each body are held.
+    static let pieceSizes = (few: 256 << 10, many: 64 << 10)
+    static let few = 8
 
     private let server: WebServer
     private var parts: NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
@@ -39,7 +44,7 @@ package struct WebBody {
 
     /// The next bytes, as they were received; nil at the end. Throws when the connection ends before, as it does when the client
     /// sends too little in the time for it.
-    package mutating func next() async throws -> [UInt8]? {
+    package mutating func next() async throws -> WebPiece? {
         guard !hasEnded else { return nil }
         if isAwaited {
             isAwaited = false
@@ -54,7 +59,7 @@ package struct WebBody {
         case .body(let buffer):
             received += buffer.readableBytes
             if received >= server.limits.stallSize { (received, waited) = (0, .zero) }
-            return Array(buffer.readableBytesView)
+            return buffer.readableBytesView
         case .end:
             hasEnded = true
             return nil

@@ -95,10 +95,12 @@ private final class RelayConnection: Sendable {
     func exchange(
         _ request: WebRequest, _ body: inout WebBody
     ) async throws(WebRelay.Failure) -> HTTPResponseHead {
-        if await write(.head(Self.head(of: request))), request.body.isEmpty ? true : await write(request.body) {
+        if await write(.head(Self.head(of: request))),
+            request.body.isEmpty ? true : await write(ByteBuffer(bytes: request.body))
+        {
             channel.read()
             while true {
-                let piece: [UInt8]?
+                let piece: WebPiece?
                 // The client has left: a body that is cut off stays so.
                 do { piece = try await body.next() } catch { throw .noAnswer }
                 guard let piece else {
@@ -106,7 +108,7 @@ private final class RelayConnection: Sendable {
                     break
                 }
                 // Whoever does not read any more may have answered.
-                guard await write(piece) else { break }
+                guard await write(ByteBuffer(piece)) else { break }
                 if let part = incoming.take(), let head = await final(part, &body) { return head }
             }
         }
@@ -153,9 +155,7 @@ private final class RelayConnection: Sendable {
             })
     }
 
-    private func write(_ bytes: [UInt8]) async -> Bool {
-        await write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
-    }
+    private func write(_ bytes: ByteBuffer) async -> Bool { await write(.body(.byteBuffer(bytes))) }
 
     /// Closes the connection, unless it is cancelled before.
     private func deadline() -> Scheduled<Void> {

@@ -51,8 +51,8 @@ extension WebServer {
         let isLast = !received.isKeepAlive || head.version == .http10 || isUpgrade
         if head.body != .none, isStreamed(head) {
             stream.begin(head)
-            // Each piece goes through several threads. At least four are held.
-            try await channel.setOption(.recvAllocator, value: Self.pieces(WebBody.pieceSize)).get()
+            // Each piece goes through several threads.
+            try await channel.setOption(.recvAllocator, value: Self.pieces(bodyPieceSize)).get()
             entered(.working, channel)
             return .request(WebRequest(head: head, peer: peer), isLast: isLast)
         }

@@ -109,9 +109,9 @@ package final class WebServer: Sendable {
                         HTTPResponseEncoder(), ByteToMessageHandler(decoder, maximumBufferSize: 2 * RequestHead.limit),
                         NIOHTTPResponseHeadersValidator(), ParserErrors(),
                     ])
-                    // Few pieces of a body that is not read yet.
+                    // Few pieces of a body that is not read yet; more are received before the last one is taken.
                     let configuration = Connection.Configuration(
-                        backPressureStrategy: .init(lowWatermark: 1, highWatermark: 4))
+                        backPressureStrategy: .init(lowWatermark: 3, highWatermark: 4))
                     return try Connection(wrappingChannelSynchronously: channel, configuration: configuration)
                 }
             }
@@ -162,6 +162,11 @@ package final class WebServer: Sendable {
 
     func entered(_ phase: ConnectionTable<ObjectIdentifier>.Phase, _ channel: any Channel) {
         state.withLock { $0.table.entered(phase, ObjectIdentifier(channel), at: .now) }
+    }
+
+    /// For a body that begins now.
+    var bodyPieceSize: Int {
+        state.withLock { $0.table.inWork } < WebBody.few ? WebBody.pieceSizes.few : WebBody.pieceSizes.many
     }
 
     /// The answer to a request; the server does not end by itself while one is in work.

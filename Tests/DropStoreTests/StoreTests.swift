@@ -169,6 +169,22 @@ struct StoreTests {
         #expect(try world.files(hidden: true).keys.count == 2)
     }
 
+    @Test("Pieces that are written and hashed at once are compared with all digests, and wrong ones leave nothing")
+    func largePieces() throws {
+        let store = try world.get().open()
+        let text = String(repeating: "0123456789", count: 20_000)
+        let id = try store.create("a.mp4", 600_000, digest: digest(text + text + text))
+        for offset: UInt64 in [0, 200_000] {
+            let other = String(text.dropLast()) + "X"
+            #expect(throws: DropError.wrongDigest) {
+                try store.send(other, to: id, at: offset, digest: digest(text))
+            }
+            #expect(try store.send(text, to: id, at: offset, digest: digest(text)) == offset + 200_000)
+        }
+        #expect(try store.send(text, to: id, at: 400_000) == 600_000)
+        #expect(try store.complete(id).phase == .placed(digest(text + text + text), "ana/2026-11-26/a.mp4"))
+    }
+
     @Test("A second request ends the first, and so does the question for the offset")
     func superseded() throws {
         let store = try world.get().open()

@@ -101,6 +101,48 @@ struct BodyTests {
         try await world.end()
     }
 
+    @Test("Pieces are large while few bodies are received, and small of those that come then")
+    func pieceSizes() async throws {
+        var limits = ServerTests.patient
+        limits.stall = .seconds(waitLimit)
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let size = 2 << 20
+        let world = try World(limits, streaming: { _ in true }) { _, body in
+            begin.yield()
+            var most = 0
+            do { while let piece = try await body.next() { most = max(most, piece.count) } } catch {
+                return .text(.badRequest, "cut")
+            }
+            return .text(.ok, "\(most)")
+        }
+        @Sendable func most(of size: Int) async throws -> Int? {
+            let client = try world.client()
+            let raw = client.socket.raw
+            try client.send(Self.length + "\(size)\r\nConnection: close\r\n\r\n")
+            try await aside {
+                let block = [UInt8](repeating: 7, count: size)
+                var sent = 0
+                while sent < size {
+                    sent += try systemCall("send") { send(raw, block, size - sent, Int32(MSG_NOSIGNAL)) }
+                }
+            }
+            return Int(try await client.text().components(separatedBy: "\r\n\r\n").last?.dropLast() ?? "")
+        }
+        let alone = try #require(try await most(of: size))
+        #expect(alone <= WebBody.pieceSizes.few)
+        let waiting = try (0..<WebBody.few).map { _ in
+            let client = try world.client()
+            try client.send(Self.length + "1\r\n\r\n")
+            return client.socket.take()
+        }
+        var begins = begun.makeAsyncIterator()
+        for _ in 0...WebBody.few { await begins.next() }
+        let last = try #require(try await most(of: size))
+        #expect(last <= WebBody.pieceSizes.many)
+        for raw in waiting { close(raw) }
+        try await world.end()
+    }
+
     @Test("Who sends nothing, or next to nothing, is closed, and its handler learns it", arguments: [false, true])
     func stall(trickles: Bool) async throws {
         var limits = ServerTests.patient

@@ -2,8 +2,8 @@
 
 const MIB = 1 << 20;
 const LEAST = MIB >> 1;
-// What a server syncs at once: larger ones would only wait longer for it, and be lost with a connection.
-const MOST = 16 * MIB;
+// Of this size, what is waited for after each chunk is little; it is what a browser hashes at once, too.
+const MOST = 32 * MIB;
 // A request should take about so many seconds: what is lost with a connection is little, and what a request costs, too.
 const WANTED = 4;
 

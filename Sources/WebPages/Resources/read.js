@@ -4,7 +4,7 @@ import { Sha256 } from "./sha256.js";
 
 const MIB = 1 << 20;
 // What the browser's own SHA-256, which is faster, is given at once.
-const WHOLE = 16 * MIB;
+const WHOLE = 32 * MIB;
 const HEAD = MIB >> 2;
 
 /**

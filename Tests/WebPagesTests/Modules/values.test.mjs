@@ -32,11 +32,11 @@ test("it grows with a fast line, to twice at a time, and shrinks on a slow or br
     pace.accepted(pace.size, 0.05);
     sizes.push(pace.size / MIB);
   }
-  assert.deepEqual(sizes, [16, 16, 16, 16]);
+  assert.deepEqual(sizes, [16, 32, 32, 32]);
   pace.accepted(pace.size, 600);
-  assert.equal(pace.size, 8 * MIB);
+  assert.equal(pace.size, 16 * MIB);
   pace.broken();
-  assert.equal(pace.size, 4 * MIB);
+  assert.equal(pace.size, 8 * MIB);
   for (let number = 0; number < 10; number++) pace.broken();
   assert.equal(pace.size, MIB / 2);
 });
