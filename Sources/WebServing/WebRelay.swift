@@ -168,9 +168,12 @@ private final class RelayConnection: Sendable {
 
     /// Waits until the socket has it, which is as fast as the other side reads. False: the connection has ended.
     private func write(_ part: HTTPClientRequestPart) async -> Bool {
-        let deadline = self.deadline()
-        defer { deadline.cancel() }
-        return (try? await channel.writeAndFlush(part).get()) != nil
+        // One turn of the event loop for each piece.
+        let written = channel.eventLoop.flatSubmit {
+            let deadline = self.deadline()
+            return self.channel.writeAndFlush(part).always { _ in deadline.cancel() }
+        }
+        return (try? await written.get()) != nil
     }
 
     private static func head(of request: WebRequest) -> HTTPRequestHead {
