@@ -23,7 +23,7 @@ export FACES
 release := .build/release
 placenames := .build/place-names.sqlite
 
-.PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench campaign-overflow campaign-versions \
+.PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench bench-web campaign-overflow campaign-versions \
     campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
     campaign-heads campaign-drop campaign-proxied campaign-soak run deb place-names install uninstall clean
@@ -212,6 +212,10 @@ clean: ## remove what was built; never a photo
 bench: release ## measure, beside the peers that are installed, and print ratios
 	@scripts/deps build bench
 	scripts/bench
+
+bench-web: release ## measure all budgets of the pages, in Chromium too, with the machine's noise; status 1 if one is not measured: RUNS (5)
+	@scripts/deps build bench web-test
+	scripts/bench $(RUNS:%=--runs %) $(patsubst %,--only %,pages slow sending wall browsing)
 
 campaign-versions: release ## random trees under photoinbox watch, every version judged: SEEDS (100), OVERFLOWS (20), FIRST
 	Campaigns/versions.py $(SEEDS:%=--seeds %) $(OVERFLOWS:%=--overflows %) $(FIRST:%=--first %)

@@ -22,6 +22,14 @@ def ratio(spreads, name, other):
     return spreads[name]["median"] / spreads[other]["median"]
 
 
+def noise(runs):
+    """How far the medians of the same work are from each other, as a ratio: of runs, or of the halves of a single one."""
+    if len(runs) == 1:
+        runs = [runs[0][::2], runs[0][1::2]]
+    medians = [statistics.median(run) for run in runs]
+    return max(medians) / min(medians)
+
+
 def target(what, value, limit):
     """One target and whether it is reached; None if not measured."""
     if value is None:

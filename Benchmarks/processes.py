@@ -42,6 +42,12 @@ def memory(pid):
     return wanted
 
 
+def peak(pid):
+    """The most that was resident, in bytes."""
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
 def threads(pid):
     return len(os.listdir(f"/proc/{pid}/task"))
 

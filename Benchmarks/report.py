@@ -154,14 +154,39 @@ def print_clients(result):
     verdicts(result)
 
 
+def print_noise_of(name, ratio):
+    print(f"  noise: the medians of {name!r} alone differ by × {ratio:.3f} from run to run")
+
+
 def print_pages(result):
     print(f"\nFrom finished write to filed, with 100 live pages open and with none; {result['runs']} runs of "
           f"{result['photos']}, in turn, {result['file_system']}; and the first byte with nothing running but the socket")
     processor = result["processor"]
     last = [("daemon's processor time", lambda name, _: f"{processor[name]['median'] / 1e6:.1f} ms a photograph")]
     table(columns(result["filed"], ("median", "p99", "max"), 1e6, " ms", 1, ["no pages"], last))
+    print_noise_of("no pages", result["noise"])
     table(columns(result["first"], ("median", "p99", "max"), 1e6, " ms", 1, []))
-    print(f"  photoinbox-web held at most {result['resident'] / 2**20:.1f} MiB")
+    ended = f"{seconds:.0f} s" if (seconds := result["idle"]["seconds"]) is not None else "never"
+    print(f"  photoinbox-web held at most {result['resident'] / 2**20:.1f} MiB; the last program without anybody ended after {ended}")
+    verdicts(result)
+
+
+def print_slow(result):
+    print(f"\nFrom finished write to filed, with {result['clients']:,} slow clients, half of them at photoinbox-web and half at "
+          f"photoinbox-drop, and with none; {result['runs']} runs of {result['photos']}, in turn, {result['file_system']}")
+    processor, done = result["processor"], result["done"]
+    last = [("daemon's processor time", lambda name, _: f"{processor[name]['median'] / 1e6:.1f} ms a photograph")]
+    table(columns(result["filed"], ("median", "p99", "max"), 1e6, " ms", 1, ["no clients"], last))
+    print_noise_of("no clients", result["noise"])
+    table(columns(result["answers"], ("median", "p99", "max"), 1e6, " ms", 1, []))
+    told = {key: sum(run[key] for run in done) for key in ("connected", "refused", "answered", "ended", "processor_seconds", "seconds")}
+    print(f"  the slow clients connected {count(told['connected'])} times, at most {max(run['most'] for run in done):,} at a time; the "
+          f"servers had no room {count(told['refused'])} times, refused {count(told['answered'])} requests and ended "
+          f"{count(told['ended'])} connections")
+    print(f"  the clients themselves took {100 * told['processor_seconds'] / told['seconds']:.0f} % of a processor; "
+          + ", ".join(f"{name} held at most {held / 2**20:.1f} MiB" for name, held in result["resident"].items()))
+    for line in result["failures"][:4]:
+        print(f"  not answered: {line}")
     verdicts(result)
 
 
@@ -171,6 +196,7 @@ def print_sending(result):
     table(columns(result["receipts"], ("median", "p99", "max"), 1e6, " ms", 1, []))
     table(columns(result["rates"], ("median", "min", "max"), 1e6, " MB/s", 0, ["cp, fsync"]))
     print("  photoinbox-drop: its SHA-256 and its name durable before the answer; copyparty syncs nothing")
+    print("  with 20 files at a time, " + ", ".join(f"{name} held at most {held / 2**20:.1f} MiB" for name, held in result["peak"].items()))
     verdicts(result)
 
 
@@ -183,6 +209,35 @@ def print_dump(result):
 def print_wall(result):
     print(f"\nThe timeline of {result['rows']:,} photographs ({result['catalogue_bytes'] / 1e6:.0f} MB), to the first byte")
     table(columns(result["spreads"], ("median", "p99", "max"), 1e6, " ms", 2, []))
+    print(f"  photoinbox-web held at most {result['peak'] / 2**20:.1f} MiB while {result['people']} people scrolled")
+    verdicts(result)
+
+
+def print_browsing(result):
+    print(f"\n{result['rows']:,} photographs of {result['days']:,} days in Chromium {result['version']}, 1280 × 900, "
+          f"{result['runs']} runs; {result['seconds']:.0f} s")
+    for name, screen in result["screens"].items():
+        print(f"  the first screen of {name}, on a line of 10 Mbit/s and 100 ms: {screen['requests']['median']:.0f} requests, "
+              f"{screen['page_bytes']['median'] / 1e3:.0f} KB, and {screen['picture_bytes']['median'] / 1e3:.0f} KB of "
+              f"{screen['pictures']['median']:.0f} pictures in view and of those around them")
+    table(columns({f"{name}, {what}": screen[key] for name, screen in result["screens"].items()
+                   for key, what in (("first", "something painted"), ("painted", "all painted"))},
+                  ("median", "p99", "max"), 1, " ms", 0, []))
+    table([("", "frame to frame", "p99", "max", "frames", "tasks > 50 ms", "longest")] + [
+        (name, f"{one['median']:.1f} ms", f"{one['p99']:.1f} ms", f"{one['max']:.1f} ms", f"{one['frames']:,}", count(one["tasks"]),
+         f"{one['longest']:.0f} ms" if one["tasks"] else "") for name, one in (
+             ("the photos", result["scrolled"]), ("floor", result["floor"]))])
+    print("  floor, and so the noise: a page without a script, scrolled the same way in the same browser, in turn")
+    if longest := {name: each for name, each in result["scrolled"]["by"].items() if each}:
+        print("  longest task by what is done: " + ", ".join(f"{name} {each:.0f} ms" for name, each in longest.items()))
+    print("  memory of scripts " + ", ".join(f"{name} {held / 1e6:.1f} MB" for name, held in result["heaps"].items()) + "; layout shifted "
+          + ", ".join(f"{name} {shift:.4f}" for name, shift in result["shift"].items()))
+    print(f"  reached by scrolling, keys and dates: {result['reach']['reached']} of {result['reach']['asked']} photographs, each the one "
+          "that the catalogue has there, with its picture; all days counted")
+    for line in result["reach"]["missed"][:4]:
+        print(f"  not reached: {line}")
+    for line in sorted(set(result["faults"]["console"] + result["faults"]["hosts"]))[:8]:
+        print(f"  {line}")
     verdicts(result)
 
 
@@ -215,9 +270,18 @@ def print_life(result):
 PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
-    "clients": print_clients, "pages": print_pages, "sending": print_sending, "dump": print_dump, "wall": print_wall, "search": print_search,
+    "clients": print_clients, "pages": print_pages, "slow": print_slow, "sending": print_sending, "dump": print_dump, "wall": print_wall,
+    "browsing": print_browsing, "search": print_search,
     "descriptions": print_descriptions, "import": print_import, "life": print_life,
 }
+
+
+def print_noise(moments):
+    print(f"\nNoise: the durable work of a photograph done by hand, {next(iter(moments.values()))['count']} times at each of these moments")
+    last = [("load", lambda _, values: f"{values['load']:.1f}")]
+    table(columns(moments, ("median", "p99", "max"), 1e6, " ms", 1, [], last))
+    medians = [values["median"] for values in moments.values()]
+    print(f"  noise: its medians differ by × {max(medians) / min(medians):.3f} in this run; a target that is missed by less says nothing")
 
 
 def people(report):
@@ -230,6 +294,8 @@ def people(report):
     for part, printed in PARTS.items():
         if result := report.get(part):
             printed(result)
+    if moments := report.get("noise"):
+        print_noise(moments)
     for line in report["left_out"]:
         print(f"\nleft out: {line}")
     for line in report["failed"]:

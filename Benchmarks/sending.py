@@ -2,12 +2,12 @@
 and through the pages, beside cp with fsync and copyparty, in turn.
 """
 import base64
+import concurrent.futures
 import contextlib
 import hashlib
 import json
 import os
 import re
-import selectors
 import shutil
 import socket
 import subprocess
@@ -15,50 +15,19 @@ import sys
 import tempfile
 import time
 
+import processes
 from clients import PHOTOS, House, varied
 from daemon import file_system_of, remove
 from figures import at_least, ratio, spread, target
+from pages import Activated, Pages, connected
 
 LARGE, PIECE = 1 << 30, 1 << 20
+SENDERS, PART = 20, 64 << 20
 # Of the page on a fast line: see pace.js.
 FIRST, MOST = 8 << 20, 32 << 20
 SAFE, PLACED = "safe to delete", "in the inbox"
-COPY, WHOLE, CHUNKS, PAGES, PARTY = "cp, fsync", "photoinbox-drop, PUT", "photoinbox-drop, chunks", "the pages, PUT", "copyparty, PUT"
+COPY, WHOLE, CHUNKS, RELAY, PARTY = "cp, fsync", "photoinbox-drop, PUT", "photoinbox-drop, chunks", "the pages, PUT", "copyparty, PUT"
 RELAYED = "/run/photoinbox-drop/http"
-
-
-class Program:
-    """One of the two programs, on a local socket, as the service manager starts it."""
-
-    def __init__(self, words, address, own):
-        os.makedirs(own, exist_ok=True)
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-        listening.bind(address)
-        listening.listen(512)
-        self.address, number = address, listening.fileno()
-
-        def become_service():
-            os.dup2(number, 3)
-            os.set_inheritable(3, True)
-            os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()), STATE_DIRECTORY=own)
-
-        self.process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
-            preexec_fn=become_service)
-        listening.close()
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-        os.unlink(self.address)
-
-
-def connected(address):
-    kind = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
-    client = socket.socket(kind, socket.SOCK_STREAM)
-    client.settimeout(120)
-    client.connect(address)
-    return client
 
 
 def answer(client):
@@ -104,8 +73,11 @@ class Receipts:
     def await_safe(self, name):
         """The moment of a receipt that calls this file safe to delete."""
         while True:
-            self.bytes += self.client.recv(65536)
+            piece = self.client.recv(65536)
             moment = time.monotonic_ns()
+            if not piece:
+                raise RuntimeError("the stream of receipts has ended")
+            self.bytes += piece
             *events, self.bytes = self.bytes.split(b"\n\n")
             for event in events:
                 data = re.search(rb"^data: (.*)$", event, re.MULTILINE)
@@ -202,32 +174,38 @@ def emptied(place):
 
 
 class Sending:
-    """A daemon, photoinbox-drop, the pages where nobody else's are there, and a link."""
+    """A daemon, photoinbox-drop, and the pages, which lead to it where nobody else's are there; and a link."""
 
     def __init__(self, release, root, photos):
         self.house = House(release / "photoinboxd", root, photos)
-        daemon, configuration = self.house.daemon, os.path.join(root, "photoinbox.toml")
-        with open(configuration, "w", encoding="utf-8") as file:
-            file.write(f'library = "{daemon.library}"\nstate = "{daemon.state}"\nruntime = "{daemon.runtime}"\n'
-                       f'[inbox.inbox]\npath = "{daemon.inbox}"\n[web]\ninbox = "inbox"\n')
-        added = subprocess.run(
-            [release / "photoinbox", "web", "link", "add", "bench", "--until", "2099-12-31", "--config", configuration],
-            check=True, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
-        self.link = re.search("d/[0-9a-f]{64}/", added.stdout)[0]
         # The pages have one address of the other program.
         self.is_whole = os.geteuid() == 0 and not os.path.exists(os.path.dirname(RELAYED))
         if self.is_whole:
             os.mkdir(os.path.dirname(RELAYED))
-        address = RELAYED if self.is_whole else os.path.join(root, "d")
-        self.drop = Program(
-            [release / "photoinbox-drop", "--config", configuration, "--pages-user", "nobody"], address, os.path.join(root, "own-d"))
-        self.pages = self.is_whole and Program(
-            [release / "photoinbox-web", "--config", configuration], os.path.join(root, "w"), os.path.join(root, "own-w"))
+        self.pages = Pages(release, root, self.house.daemon)
+        self.drop = Activated(
+            [release / "photoinbox-drop", "--config", self.pages.configuration, "--pages-user", "nobody"],
+            RELAYED if self.is_whole else os.path.join(root, "d"), os.path.join(root, "own-d"))
+        self.link = self.add_link("bench")
+        self.pages.start()
+        self.drop.start()
+
+    def add_link(self, name):
+        """The path of a new link."""
+        added = subprocess.run(
+            [self.pages.release / "photoinbox", "web", "link", "add", name, "--until", "2099-12-31", "--config",
+             self.pages.configuration], check=True, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+        return re.search("d/[0-9a-f]{64}/", added.stdout)[0]
+
+    @property
+    def front(self):
+        """Where a person sends to."""
+        return (self.pages if self.is_whole else self.drop).address
 
     def stop(self):
-        self.drop.stop()
+        self.drop.close()
+        self.pages.close()
         if self.is_whole:
-            self.pages.stop()
             os.rmdir(os.path.dirname(RELAYED))
 
     def receipts(self, session, address):
@@ -262,9 +240,9 @@ def rates(session, sending, root):
                 WHOLE: (inbox, lambda: stream(sending.drop.address, f"/{link}up/large.mp4", source)),
                 CHUNKS: (inbox, lambda: chunks(sending.drop.address, link, source, known))}
         if sending.is_whole:
-            ways[PAGES] = (inbox, lambda: stream(sending.pages.address, f"/{link}up/large.mp4", source))
+            ways[RELAY] = (inbox, lambda: stream(sending.pages.address, f"/{link}up/large.mp4", source))
         else:
-            session.leave_out(f"{PAGES}: {os.path.dirname(RELAYED)} is there already, or this user cannot make it")
+            session.leave_out(f"{RELAY}: {os.path.dirname(RELAYED)} is there already, or this user cannot make it")
         if party:
             ways[PARTY] = (other, lambda: stream(party, "/large.mp4", source))
         else:
@@ -281,6 +259,25 @@ def rates(session, sending, root):
     return {name: spread(values) for name, values in samples.items()}
 
 
+def at_once(session, sending):
+    """The most that the programs have held, while and before so many large files are sent at a time."""
+    session.note(f"sending: {SENDERS} files of {PART >> 20} MiB at a time")
+    content = os.urandom(PIECE)
+
+    def send(number):
+        with contextlib.closing(connected(sending.front)) as client:
+            client.sendall(head("PUT", f"/{sending.link}up/{number}.mp4", PART))
+            for _ in range(PART // PIECE):
+                client.sendall(content)
+            if answer(client)[0] != 201:
+                raise RuntimeError(f"file {number} of {SENDERS} at a time was not accepted")
+
+    with concurrent.futures.ThreadPoolExecutor(SENDERS) as pool:
+        list(pool.map(send, range(SENDERS)))
+    return {name: processes.peak(program.process.pid)
+            for name, program in (("photoinbox-web", sending.pages), ("photoinbox-drop", sending.drop))}
+
+
 def measure(session, release, photos, scratch):
     os.makedirs(scratch, exist_ok=True)
     # Short: a socket's path has 107 bytes.
@@ -290,9 +287,11 @@ def measure(session, release, photos, scratch):
         sending = Sending(release, root, photos)
         try:
             try:
-                receipts = sending.receipts(session, (sending.pages or sending.drop).address)
+                receipts = sending.receipts(session, sending.front)
             finally:
                 status = sending.house.daemon.stop()
+            held = at_once(session, sending)
+            emptied(sending.house.daemon.inbox)
             speeds = rates(session, sending, root)
         finally:
             sending.stop()
@@ -303,11 +302,12 @@ def measure(session, release, photos, scratch):
         raise RuntimeError(f"the daemon ended with {status}")
     return {
         "photos": PHOTOS, "runs": session.runs, "file_system": kind, "mounted_on": mount_point, "bytes": LARGE,
-        "receipts": receipts, "rates": speeds, "through": "the pages" if sending.is_whole else "photoinbox-drop",
+        "receipts": receipts, "rates": speeds, "peak": held, "through": "the pages" if sending.is_whole else "photoinbox-drop",
         "targets": list(filter(None, [
             target("ms to safe to delete", receipts[SAFE]["median"] / 1e6, 250),
+            *(target(f"MB at most held by {name}, {SENDERS} files at a time", values / 1e6, 30) for name, values in held.items()),
             at_least(f"× {COPY}", ratio(speeds, WHOLE, COPY), 0.8),
             at_least(f"× {COPY}, in chunks", ratio(speeds, CHUNKS, COPY), 0.8),
-            at_least(f"× {COPY}, through the pages", ratio(speeds, PAGES, COPY), 0.8),
+            at_least(f"× {COPY}, through the pages", ratio(speeds, RELAY, COPY), 0.8),
             at_least(f"× {PARTY}", ratio(speeds, WHOLE, PARTY), 1)])),
     }

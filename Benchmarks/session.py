@@ -10,6 +10,19 @@ class Session:
         self.runs = runs
         self.left_out = []
         self.failed = []
+        self._kept, self._end = {}, contextlib.ExitStack()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._end.close()
+
+    def once(self, name, make):
+        """What several parts need: made, as a context, by the first of them, and kept until the end of the run."""
+        if name not in self._kept:
+            self._kept[name] = self._end.enter_context(make())
+        return self._kept[name]
 
     def turns(self, watchers, what):
         """Each program in turn, repeatedly: A B C, A B C, so that disturbances affect all equally."""
