@@ -40,6 +40,7 @@ def measure(session, release, photos, scratch):
     for text in sorted(set(result["faults"]["console"] + result["faults"]["hosts"])):
         session.note(f"browsing: {text}")
     screens = {name: {key: spread([one[key] for one in each]) for key in each[0]} for name, each in result.pop("screens").items()}
+    result["floor"]["work"] = spread(result["floor"]["work"])
     photos_, heaps, reach, faults = screens["the photos"], result["heaps"], result["reach"], result["faults"]
     shift = max(*result["shift"].values(), *(each["shift"]["max"] for each in screens.values()))
     return {

@@ -218,8 +218,8 @@ def print_browsing(result):
           f"{result['runs']} runs; {result['seconds']:.0f} s")
     for name, screen in result["screens"].items():
         print(f"  the first screen of {name}, on a line of 10 Mbit/s and 100 ms: {screen['requests']['median']:.0f} requests, "
-              f"{screen['page_bytes']['median'] / 1e3:.0f} KB, and {screen['picture_bytes']['median'] / 1e3:.0f} KB of "
-              f"{screen['pictures']['median']:.0f} pictures in view and of those around them")
+              f"{screen['page_bytes']['median'] / 1e3:.0f} KB, and {screen['picture_bytes']['median'] / 1e3:.0f} KB of pictures, "
+              f"{screen['pictures']['median']:.0f} of them in view")
     table(columns({f"{name}, {what}": screen[key] for name, screen in result["screens"].items()
                    for key, what in (("first", "something painted"), ("painted", "all painted"))},
                   ("median", "p99", "max"), 1, " ms", 0, []))
@@ -227,7 +227,11 @@ def print_browsing(result):
         (name, f"{one['median']:.1f} ms", f"{one['p99']:.1f} ms", f"{one['max']:.1f} ms", f"{one['frames']:,}", count(one["tasks"]),
          f"{one['longest']:.0f} ms" if one["tasks"] else "") for name, one in (
              ("the photos", result["scrolled"]), ("floor", result["floor"]))])
-    print("  floor, and so the noise: a page without a script, scrolled the same way in the same browser, in turn")
+    work = result["floor"]["work"]
+    print(f"  noise: the floor is an empty page, scrolled the same way, in turn; the same work in each of its frames took {work['min']:.1f} "
+          f"to {work['max']:.1f} ms there, median {work['median']:.1f}, 99th percentile {work['p99']:.1f}")
+    print("  the longest task in processor time, which no other program adds to, but the trace does: "
+          + ", ".join(f"{name} {each:.0f} ms" for name, each in result["processor"].items()))
     if longest := {name: each for name, each in result["scrolled"]["by"].items() if each}:
         print("  longest task by what is done: " + ", ".join(f"{name} {each:.0f} ms" for name, each in longest.items()))
     print("  memory of scripts " + ", ".join(f"{name} {held / 1e6:.1f} MB" for name, held in result["heaps"].items()) + "; layout shifted "

@@ -1,11 +1,12 @@
 """From finished write to filed while 1,000 slow clients are at photoinbox-web and photoinbox-drop, beside the same without them, in
 turn; and whether whoever is in no hurry keeps out those who are.
 
-usage, for the clients: slow.py COUNT ADDRESS LINK ADDRESS LINK
+usage, for the clients: slow.py COUNT PAGES DROP LINK…
 
-The clients of each program connect within two seconds, and each sends a byte every two seconds: of its head, of a body, or of a photo,
-which a link allows. Whoever is sent away is back after a second. Prints "ready" once all have tried, and at the end, when standard
-input is closed, one JSON object of what became of their connections.
+Half of the clients are at each program. They connect within two seconds, and each sends a byte every two seconds: of its head, of a
+body, or of a photo, which a link allows. The pages pass photos on, so that photoinbox-drop has more connections than it allows. Whoever
+is sent away is back after a second. Prints "ready" once all have tried, and at the end, when standard input is closed, one JSON object
+of what became of their connections.
 """
 import asyncio
 import contextlib
@@ -26,9 +27,13 @@ from sending import Receipts, Sending, put
 
 CLIENTS, WITH, WITHOUT = 1_000, "1,000 slow", "no clients"
 PAGE, PHOTO = "the page", "a photo, until it is safe to delete"
+FILED = 3 * PHOTOS
 VISITS, SENT = 20, 5
 EACH = 2  # seconds from byte to byte
-KINDS = ("head", "body", "photo")
+# What is sent slowly to the pages, and to photoinbox-drop, where everything but photos is refused by its head.
+KINDS = (("head", "body", "photo"), ("head", "photo"))
+# A link allows 64 uploads at a time.
+LINKS = 8
 
 
 def words(kind, link, number):
@@ -42,15 +47,15 @@ def words(kind, link, number):
 
 
 class Crowd:
-    def __init__(self, count, places):
+    def __init__(self, count, addresses, links):
         self.done = dict.fromkeys(("connected", "refused", "answered", "ended"), 0)
         self.open = self.most = self.tried = 0
-        self.count, self.places = count, places
+        self.count, self.addresses, self.links = count, addresses, links
 
     async def client(self, number):
-        address, link = self.places[number % len(self.places)]
+        address, kinds = self.addresses[number % 2], KINDS[number % 2]
+        kind, link = kinds[number // 2 % len(kinds)], self.links[number // 2 % len(self.links)]
         await asyncio.sleep(EACH * number / self.count)
-        kind = KINDS[number // len(self.places) % len(KINDS)]
         is_first = True
         while True:
             try:
@@ -105,10 +110,10 @@ class Crowd:
 
 
 @contextlib.contextmanager
-def crowd(sending, link, done):
+def crowd(sending, links, done):
     """Slow clients, half of them at each program."""
     clients = subprocess.Popen(
-        [sys.executable, "-B", os.path.abspath(__file__), str(CLIENTS), sending.pages.address, link, sending.drop.address, link],
+        [sys.executable, "-B", os.path.abspath(__file__), str(CLIENTS), sending.pages.address, sending.drop.address, *links],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         if clients.stdout.readline() != "ready\n":
@@ -170,7 +175,7 @@ def measure(session, release, photos, scratch):
     try:
         sending = Sending(release, root, photos)
         try:
-            house, theirs = sending.house, sending.add_link("slow")
+            house, theirs = sending.house, [sending.add_link(f"slow{number}") for number in range(LINKS)]
             honest, alone = Honest(sending, sending.link), Honest(sending, sending.add_link("alone"))
             house.file(PHOTOS)  # the first ones open permanent resources
             for run in range(session.runs):
@@ -178,10 +183,10 @@ def measure(session, release, photos, scratch):
                 for name in (WITHOUT, WITH) if run % 2 == 0 else (WITH, WITHOUT):
                     session.note(f"slow: {name}, run {run + 1} of {session.runs}")
                     with crowd(sending, theirs, done) if name == WITH else contextlib.nullcontext():
-                        times, used = house.file(PHOTOS)
+                        times, used = house.file(FILED)
                         (honest if name == WITH else alone).visit()
                     samples[name].append(times)
-                    processor[name].append(used / PHOTOS)
+                    processor[name].append(used / FILED)
             resident = {name: processes.peak(program.process.pid)
                         for name, program in (("photoinbox-web", sending.pages), ("photoinbox-drop", sending.drop))}
         finally:
@@ -197,7 +202,7 @@ def measure(session, release, photos, scratch):
     spreads = {name: spread(sum(runs, [])) for name, runs in samples.items()}
     answered, asked = sum(map(len, honest.times.values())), session.runs * (VISITS + SENT)
     return {
-        "clients": CLIENTS, "photos": PHOTOS, "runs": session.runs, "file_system": kind, "mounted_on": mount_point,
+        "clients": CLIENTS, "photos": FILED, "runs": session.runs, "file_system": kind, "mounted_on": mount_point,
         "filed": spreads, "noise": noise(samples[WITHOUT]),
         "processor": {name: spread(values) for name, values in processor.items()}, "done": done, "resident": resident,
         "failures": honest.failures,
@@ -210,5 +215,4 @@ def measure(session, release, photos, scratch):
 
 if __name__ == "__main__":
     raise_limit()
-    arguments = sys.argv[2:]
-    asyncio.run(Crowd(int(sys.argv[1]), list(zip(arguments[::2], arguments[1::2]))).run())
+    asyncio.run(Crowd(int(sys.argv[1]), sys.argv[2:4], sys.argv[4:]).run())
