@@ -31,7 +31,7 @@ PEOPLE, PLACES, SEEN = 20, 25, 40
 DRAWN = 20
 ENABLED = ["--set", "pictures.enabled=yes", "--set", "pictures.preview=0"]
 # Of the large day, and of all others, whose photographs are a quarter of an hour apart.
-CAPTURED = (f"CASE WHEN i <= {LARGE} THEN strftime('%Y-%m-%dT%H:%M:%S', 1400000000 / 86400 * 86400 + i % 86400, 'unixepoch') "
+CAPTURED = (f"CASE WHEN i <= {LARGE + 1} THEN strftime('%Y-%m-%dT%H:%M:%S', 1400000000 / 86400 * 86400 + i % 86400, 'unixepoch') "
             f"ELSE strftime('%Y-%m-%dT%H:%M:%S', i % {DAYS} * 86400 + i % 96 * 900, 'unixepoch') END")
 
 
