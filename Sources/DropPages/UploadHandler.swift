@@ -132,6 +132,12 @@ package struct UploadHandler: Sendable {
     ) async throws(DropError) -> UploadRecord {
         do throws(DropError) {
             try await desk.begin(id, bytes, limits)
+            // Nothing of it counts: up to the length it would be a file that is cut short.
+            if case .length(let count) = request.head.body, let length = try await desk.record(of: id).length,
+                UInt64(count) > length - min(length, bytes.offset)
+            {
+                throw .tooLong(limit: length)
+            }
             // A server that was given no stream has a body that is empty.
             if !request.body.isEmpty { try await desk.write(request.body) }
             do {
