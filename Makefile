@@ -258,9 +258,10 @@ campaign-heads: ## mutants of requests, to the server of the pages, node and ngi
 	swift build --product web-probe
 	Campaigns/heads.py $(MUTANTS:%=--mutants %) $(SEED:%=--seed %)
 
-campaign-drop: ## SIGKILL at every system call of uploads; as root with POWER=1 power cuts there, ERRNO=EIO errors: SAMPLE, SEED
+campaign-drop: release ## SIGKILL at every system call of uploads (POWER=1 power cuts, ERRNO=EIO), then uploads in all dialects, cut, wrong, killed: SAMPLE, UPLOADS (5,000), SEED
 	swift build --product drop-probe
 	Campaigns/drop.py $(POWER:1=--power) $(ERRNO:%=--errno %) $(SAMPLE:%=--sample %) $(SEED:%=--seed %)
+	Campaigns/uploads.py --programs $(release) $(UPLOADS:%=--uploads %) $(SEED:%=--seed %)
 
 campaign-proxied: release ## one large upload through nginx, all between killed meanwhile, as root: BYTES (20,000,000,000), KILLS (20), SEED
 	Campaigns/proxied.py --programs $(release) $(BYTES:%=--bytes %) $(KILLS:%=--kills %) $(SEED:%=--seed %)

@@ -43,8 +43,8 @@ http {{
 class Activated:
     """A program behind a socket that is never closed: started by a connection, and again after its end, as by a service manager."""
 
-    def __init__(self, words, address, environment):
-        self.words, self.environment, self.process, self.is_over = words, environment, None, False
+    def __init__(self, words, address, environment, log=None):
+        self.words, self.environment, self.process, self.is_over, self.log = words, environment, None, False, log
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         self.socket.bind(str(address))
         self.socket.listen(512)
@@ -64,7 +64,7 @@ class Activated:
 
             with open(os.devnull, "r+b") as null:
                 self.process = subprocess.Popen(
-                    self.words, stdin=null, stdout=null, close_fds=False, preexec_fn=become_service)
+                    self.words, stdin=null, stdout=null, stderr=self.log, close_fds=False, preexec_fn=become_service)
             self.process.wait()
 
     def kill(self):

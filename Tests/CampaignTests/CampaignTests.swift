@@ -41,6 +41,15 @@ struct CampaignTests {
         try await Campaign.run("drop.py", "--sample", "6", "--errno", "ENOSPC", "--errno", "EIO")
     }
 
+    @Test(
+        "Uploads in every dialect, cut, wrong and twice, while both programs are killed",
+        .enabled(if: Campaign.python != nil, Campaign.withoutPython))
+    func uploads() async throws { try await Campaign.run(["uploads.py", "--uploads", "150"], mayBeSkipped: true) }
+
+    @Test(
+        "The judges of uploads find each kind of damage", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
+    func uploadJudges() async throws { try await Campaign.run("uploads_test.py") }
+
     @Test("SIGKILL at random moments, under load", .enabled(if: Campaign.python != nil, Campaign.withoutPython))
     func randomKill() async throws { try await Campaign.run("random_kill.py", "--trials", "12", "--rest", "6") }
 
