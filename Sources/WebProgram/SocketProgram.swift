@@ -47,6 +47,8 @@ struct SocketProgram: Sendable {
         signal(SIGPIPE, SIG_IGN)
         // Its priorities for threads, which a service may not have.
         setenv("LIBDISPATCH_LOG", "NO", 0)
+        // A heap for each thread would hold what twenty people have once asked for. Pieces of uploads are not mapped singly.
+        HeapMemory.keepSmall(mapping: 1 << 20)
         let service = ServiceManager.takeFromEnvironment()
         // They are this unit's, and not the daemon's, whose places the configuration has.
         let own = getenv("STATE_DIRECTORY").map { String(cString: $0) }
