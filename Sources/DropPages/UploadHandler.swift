@@ -132,7 +132,8 @@ package struct UploadHandler: Sendable {
     ) async throws(DropError) -> UploadRecord {
         do throws(DropError) {
             try await desk.begin(id, bytes, limits)
-            // Nothing of it counts: up to the length it would be a file that is cut short.
+            // Nothing of it counts: up to the length it would be a file that is cut short. Of what has no length before it comes,
+            // bytes count, and so it ends.
             if case .length(let count) = request.head.body, let length = try await desk.record(of: id).length,
                 UInt64(count) > length - min(length, bytes.offset)
             {
@@ -143,6 +144,7 @@ package struct UploadHandler: Sendable {
             do {
                 while let piece = try await body.next() { try await desk.write(piece) }
             } catch let error as DropError {
+                if case .tooLong = error, try await desk.record(of: id).length != nil { try? await desk.cancel(id) }
                 throw error
             } catch {
                 // The client has left. What it sent counts; nobody reads the answer.

@@ -149,6 +149,13 @@ struct DavServerTests {
         #expect(try await world.chunked("PUT /dav/._c.jpg", [ana], "b\r\nhello world\r\n0\r\n\r\n") == 413)
         #expect(try await listed(world) == ["/dav/", "/dav/a.jpg", "/dav/c.jpg"])
         #expect(try world.names() == ["ana/phone/2026-11-26/a.jpg"])
+        // Beyond the announced length, behind a piece that ends there: what came is no file.
+        let created = try await world.ask("POST /up/?name=long.jpg&length=5", [ana])
+        let place = try #require(created.fields["location"]?.split(separator: "/").last)
+        let beyond = "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
+        #expect(try await world.chunked("POST /up/\(place)?at=0", [ana], beyond) == 413)
+        #expect(try await world.ask("POST /up/\(place)", [ana]).status == 410)
+        #expect(try world.names() == ["ana/phone/2026-11-26/a.jpg"])
         try await world.end()
     }
 
