@@ -356,7 +356,7 @@ class Sender:
             # So that there is something to ask for.
             border = "in the middle"
         # Of two senders the other may be told of more before this one is answered.
-        self.floor = self.upload.acknowledged
+        self.floor, self.was_complete = self.upload.acknowledged, self.upload.is_complete
         answer = self.world.exchange(self.owner, request, border, halves, self.pause)
         self.last = answer
         self.judge.count("answers", "lost" if answer.status == 0 else str(answer.status))
@@ -457,7 +457,7 @@ class Sender:
             self.move(offset, f"{answer.status} to {message}", number)
             if dialect.completes(answer, size):
                 self.complete(f"{answer.status} to {message}, upload {number}")
-            elif upload.is_complete:
+            elif self.was_complete:
                 self.wrong(f"{number} was complete, and is at {offset} now: {answer}")
         elif answer.status in (404, 410):
             with upload.lock:
