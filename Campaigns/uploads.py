@@ -668,7 +668,7 @@ def main():
     options = arguments.parse_args()
     if options.broken:
         # What is damaged is not waited for as what is slow.
-        storm.PATIENCE = 20 * storm.SLOWNESS
+        storm.PATIENCE = 30
     options.programs = pathlib.Path(storm.find_program(options.programs and f"{options.programs}/photoinboxd")).resolve().parent
     print(f"uploads: seed {options.seed}, {options.uploads} of {len(cases())} cases, {options.programs}", flush=True)
     options.clock = None if options.calm else clock_tool()

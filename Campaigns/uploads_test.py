@@ -26,7 +26,7 @@ DAMAGES = [
 
 
 def is_missed(damage, case, expected):
-    words = [sys.executable, "-B", CAMPAIGN, "--calm", "--uploads", "48"]
+    words = [sys.executable, "-B", CAMPAIGN, "--calm", "--uploads", "24"]
     words += ["--break", damage] if damage else []
     words += ["--case", case] if case else []
     run = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
