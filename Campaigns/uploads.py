@@ -453,7 +453,7 @@ class Case:
             others = [self.world.current(owner) for owner in self.world.first.values() if owner.kind != sender.owner.kind]
             others += [self.world.another] if sender.owner.kind == "device" else []
             if self.judge.broken == "stranger":
-                others = [sender.owner]
+                self.refused(content, dialect.ask(sender.owner.up, number), sender.owner)
             for owner in [*others, judges.Owner("nobody", "nobody", "/")]:
                 noise = bytes(len(sender.data) - offset)
                 for request in (dialect.ask(owner.up, number), dialect.append(owner.up, number, content, offset, noise),
