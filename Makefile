@@ -57,7 +57,7 @@ phases = $(shell scripts/run-tests --phases)
 
 TSAN := --sanitize=thread --scratch-path .build-tsan
 
-# Compiled module by module, not file by file, which takes half the processor time when all is compiled; the number of threads
+# Compiled module by module, not file by file, which takes less time when all is compiled; the number of threads
 # is what makes the compiler write an object for each file, as SwiftPM expects.
 WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
 
