@@ -29,7 +29,7 @@ import storm
 RELAY = pathlib.Path("/run/photoinbox-drop/http")
 BLOCK = 1 << 20
 # As pace.js has them.
-LEAST, FIRST, MOST = 512 << 10, 8 << 20, 16 << 20
+LEAST, FIRST, MOST = 512 << 10, 8 << 20, 32 << 20
 NGINX = """
 daemon off; user root; pid {root}/nginx.pid; error_log {root}/nginx.log; worker_processes 1; events {{}}
 http {{
