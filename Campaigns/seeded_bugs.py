@@ -78,8 +78,8 @@ BUGS = [
         [("Filing/StagedFile+Naming.swift",
           "            try directory.syncDirectory()\n", "            _ = directory.raw\n")], (POWER,), True),
     Bug("no-catalogue-sync", "the catalogue commits without waiting for the disk",
-        [("Catalogue/CatalogueFile.swift", 'PRAGMA synchronous = FULL")', 'PRAGMA synchronous = OFF")'),
-         ("Catalogue/CatalogueFile.swift", "== 2 else", "== 0 else")], (POWER,), True),
+        [("Catalogue/SQLite/SQLiteEngine.swift", 'PRAGMA synchronous = FULL")', 'PRAGMA synchronous = OFF")'),
+         ("Catalogue/SQLite/SQLiteEngine.swift", "== 2 else", "== 0 else")], (POWER,), True),
     # Between copy and row it would be harmless: the intent has the copy's path, and the copy is synced.
     Bug("early-unlink", "the source is removed before there is a copy",
         [(FILING, "        let placed = try placeCopies(intents)\n",
@@ -127,15 +127,15 @@ BUGS = [
           "                    try? parent.unlink(pending.source.name)\n                }\n"
           "                return .undone\n            }")], (kill("lone"),)),
     Bug("intent-stays", "an intent is not closed",
-        [("Catalogue/CatalogueFile+Filing.swift", "for id in ids { try db.execute(sql: \"DELETE FROM intent WHERE id = ?\","
-          " arguments: [id]) }", "_ = ids")], (life("lone"),)),
+        [("Catalogue/CatalogueFile+Filing.swift", "for id in ids { try db.run(\"DELETE FROM intent WHERE id = ?\","
+          " [id]) }", "_ = ids")], (life("lone"),)),
     Bug("copy-mode-moves", "mode = copy removes the source",
         [(FILING, "        guard inbox.spec.removesSources else {", "        guard !inbox.spec.name.isEmpty else {")], (life("copy"),)),
     Bug("kept-forgotten", "a source that stays is not remembered",
         [("Catalogue/CatalogueFile+Filing.swift", "            try remember(source, db)\n", "")], (kill("copy"), kill("kept"))),
     Bug("row-missing", "a duplicate's outcome is not recorded",
-        [("Catalogue/CatalogueFile+Moves.swift", "let operation = try outcome.map { try insert($0.columns, into: \"outcome\","
-          " db) }", "let operation: Int64? = outcome.flatMap { _ in nil }")], (life("duplicate"),)),
+        [("Catalogue/CatalogueFile+Moves.swift", "let operation = try outcome.map { try db.insert($0.columns,"
+          " into: \"outcome\") }", "let operation: Int64? = outcome.flatMap { _ in nil }")], (life("duplicate"),)),
     Bug("wrong-path", "the catalogue has the planned path, not the real one",
         [(FILING, "photo.libraryPath = placed[index].path", "photo.libraryPath = members[index].plan.path")], (life("collision"),)),
     Bug("descriptor-leak", "each source leaves a descriptor open",
@@ -157,7 +157,7 @@ BUGS = [
           "isLeft && !isTrying && now.monotonic < next")],
         (errno("EIO ENOSPC", "lone", "collision", faults=150),)),
     Bug("damaged-by-error", "a catalogue that cannot be read just now is set aside as damaged",
-        [("Catalogue/CatalogueError.swift", "case .SQLITE_IOERR: .inputOutput", "case .SQLITE_IOERR: .corrupt")],
+        [("Catalogue/SQLite/SQLiteWords.swift", "case .SQLITE_IOERR: .inputOutput", "case .SQLITE_IOERR: .corrupt")],
         (errno("EIO", "history", faults=250),)),
     Bug("half-written-stays", "what a crash left half-written in the state directory stays there",
         [("DaemonHost/State/RuntimeFile.swift", "try? parent.unlink(entry.name) }", "_ = entry }")], (kill("lone"),)),

@@ -1,5 +1,3 @@
-import GRDB
-
 /// A failure of one catalogue operation. Each operation is one transaction; ``leavesNothing`` is true if certainly
 /// nothing of it was kept.
 package struct CatalogueError: Error, Hashable, Sendable {
@@ -58,10 +56,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
     init(_ error: any Error, _ operation: String) {
         switch error {
         case let error as CatalogueError: self = error
-        case let error as DatabaseError:
-            self.init(
-                Code(error.resultCode), operation, resultCode: error.extendedResultCode.rawValue,
-                error.message ?? "result code \(error.extendedResultCode.rawValue)")
+        case let error as any EngineError:
+            self.init(error.catalogueCode, operation, resultCode: error.number, error.text)
         default: self.init(.other, operation, String(describing: error))
         }
     }
@@ -83,22 +79,6 @@ package struct CatalogueError: Error, Hashable, Sendable {
         case .diskFull, .replaced, .readOnly, .permission, .busy, .inputOutput, .beingFiled, .interrupted: true
         case .missing, .newerSchema, .olderSchema, .corrupt, .alreadyRecorded, .pathTaken, .noSuchIntent, .other: false
         }
-    }
-}
-
-extension CatalogueError.Code {
-    init(_ code: ResultCode) {
-        self =
-            switch code {
-            case .SQLITE_FULL: .diskFull
-            case .SQLITE_CORRUPT, .SQLITE_NOTADB: .corrupt
-            case .SQLITE_READONLY: .readOnly
-            case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH: .permission
-            case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
-            case .SQLITE_IOERR: .inputOutput
-            case .SQLITE_INTERRUPT: .interrupted
-            default: .other
-            }
     }
 }
 

@@ -1,5 +1,3 @@
-import GRDB
-
 /// One atomic change to the catalogue.
 package enum CatalogueChange: Sendable {
     case begin([NewIntent])
@@ -36,12 +34,7 @@ extension CatalogueFile {
         return try write("recording several things at once") { db in
             try changes.map { change in
                 do {
-                    var answer = CatalogueAnswer.closed
-                    try db.inSavepoint {
-                        answer = try apply(change, db)
-                        return .commit
-                    }
-                    return .success(answer)
+                    return .success(try db.part { try apply(change, db) })
                 } catch let error as CatalogueError where error.isRefusal {
                     return .failure(error)
                 }
@@ -49,7 +42,7 @@ extension CatalogueFile {
         }
     }
 
-    private func apply(_ change: CatalogueChange, _ db: Database) throws -> CatalogueAnswer {
+    private func apply(_ change: CatalogueChange, _ db: any CatalogueTransaction) throws -> CatalogueAnswer {
         switch change {
         case .begin(let intents): return .begun(try begin(intents, db))
         case .commit(let filings, let set): return .committed(try commit(filings, set, db))

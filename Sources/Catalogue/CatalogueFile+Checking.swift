@@ -1,5 +1,4 @@
 import FileValues
-import GRDB
 import LinuxKernel
 
 /// Integrity checks by `PRAGMA quick_check`, which reads the whole file. A small file is checked when it is opened. A
@@ -21,8 +20,8 @@ extension CatalogueFile {
         return size <= checkedAtOnce || (try? FileStatus(at: damageMark(of: path))) != nil
     }
 
-    static func check(_ database: DatabaseQueue, _ operation: String) throws {
-        let findings = try database.read { try String.fetchAll($0, sql: "PRAGMA quick_check(3)") }
+    static func check(_ database: SQLiteEngine, _ operation: String) throws {
+        let findings = try database.quickCheck()
         guard findings == ["ok"] else {
             throw CatalogueError(Self.code(of: findings), operation, findings.joined(separator: "; "))
         }
@@ -34,9 +33,7 @@ extension CatalogueFile {
     package func check() throws(CatalogueError) {
         let operation = "checking the catalogue \(path)"
         do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            let database = try DatabaseQueue(path: path, configuration: configuration)
+            let database = try SQLiteEngine(path, for: .checking)
             checking.withLock { $0 = database }
             defer { checking.withLock { $0 = nil } }
             if isClosing.withLock({ $0 }) { return }

@@ -1,5 +1,4 @@
 package import FileValues
-import GRDB
 
 /// A photo whose file in the library is missing or altered.
 package struct DamagedPhoto: Hashable, Sendable {
@@ -28,7 +27,7 @@ package struct VerificationState: Hashable, Sendable {
 extension CatalogueFile {
     /// CROSS JOIN, which SQLite does not reorder, begins at the few damage rows instead of all photos of the library.
     static let isDamaged = """
-        FROM damage CROSS JOIN photo ON id = photo_id WHERE library = ? AND superseded_at IS NULL
+        FROM damage CROSS JOIN photo WHERE id = photo_id AND library = ? AND superseded_at IS NULL
         """
 
     /// Records by identifier why a photo is damaged, or nil for intact. Returns those not known to be damaged before.
@@ -39,17 +38,16 @@ extension CatalogueFile {
             var new: Set<Int64> = []
             for (id, reason) in damage {
                 guard let reason else {
-                    try db.execute(sql: "DELETE FROM damage WHERE photo_id = ?", arguments: [id])
+                    try db.run("DELETE FROM damage WHERE photo_id = ?", [id])
                     continue
                 }
-                let isKnown = try Bool.fetchOne(
-                    db, sql: "SELECT EXISTS (SELECT 1 FROM damage WHERE photo_id = ?)", arguments: [id])
+                let isKnown = try db.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM damage WHERE photo_id = ?)", [id])
                 if isKnown != true { new.insert(id) }
-                try db.execute(
-                    sql: """
-                        INSERT INTO damage (photo_id, since, reason) VALUES (?, ?, ?)
-                        ON CONFLICT (photo_id) DO UPDATE SET reason = excluded.reason
-                        """, arguments: [id, time.nanosecondsSince1970, reason])
+                try db.run(
+                    """
+                    INSERT INTO damage (photo_id, since, reason) VALUES (?, ?, ?)
+                    ON CONFLICT (photo_id) DO UPDATE SET reason = excluded.reason
+                    """, [id, time.nanosecondsSince1970, reason])
             }
             return new
         }
@@ -58,7 +56,7 @@ extension CatalogueFile {
     /// Counts the photos of this library that are known to be damaged.
     package func damagedCount(in library: BytePath) throws(CatalogueError) -> Int {
         try read("counting damaged photos") { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) \(Self.isDamaged)", arguments: [library.data]) ?? 0
+            try db.value(Int.self, "SELECT count(*) \(Self.isDamaged)", [library]) ?? 0
         }
     }
 
@@ -67,11 +65,10 @@ extension CatalogueFile {
         in library: BytePath, after id: Int64 = 0, limit: Int
     ) throws(CatalogueError) -> [DamagedPhoto] {
         try read("reading which photos are damaged") { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT since, reason, \(StoredPhoto.columns) \(Self.isDamaged) AND photo_id > ? ORDER BY photo_id LIMIT ?
-                    """, arguments: [library.data, id, limit]
+            try db.rows(
+                """
+                SELECT since, reason, \(StoredPhoto.columns) \(Self.isDamaged) AND photo_id > ? ORDER BY photo_id LIMIT ?
+                """, [library, id, limit]
             ).map { try DamagedPhoto(stored: StoredPhoto($0), since: $0.time("since"), reason: $0.value("reason")) }
         }
     }
@@ -79,7 +76,7 @@ extension CatalogueFile {
     /// Returns why a photo is damaged and when that was found; nil if no damage is known.
     package func damage(ofPhoto id: Int64) throws(CatalogueError) -> (since: FileTime, reason: String)? {
         try read("reading whether a photo is damaged") { db in
-            try Row.fetchOne(db, sql: "SELECT since, reason FROM damage WHERE photo_id = ?", arguments: [id]).map {
+            try db.first("SELECT since, reason FROM damage WHERE photo_id = ?", [id]).map {
                 (try $0.time("since"), try $0.value("reason"))
             }
         }
@@ -88,8 +85,8 @@ extension CatalogueFile {
     /// Returns the progress of the daemon's verification of this library; nil if it never began.
     package func verification(of library: BytePath) throws(CatalogueError) -> VerificationState? {
         try read("reading how far the library was verified") { db in
-            try Row.fetchOne(
-                db, sql: "SELECT cursor, at, whole_at FROM verification WHERE library = ?", arguments: [library.data]
+            try db.first(
+                "SELECT cursor, at, whole_at FROM verification WHERE library = ?", [library]
             ).map { row in
                 let whole: Int64? = try row.optional("whole_at")
                 return VerificationState(
@@ -107,10 +104,14 @@ extension CatalogueFile {
 
     package func setVerification(_ state: VerificationState, of library: BytePath) throws(CatalogueError) {
         try write("recording how far the library was verified") { db in
-            try db.execute(
-                sql: "INSERT OR REPLACE INTO verification (library, cursor, at, whole_at) VALUES (?, ?, ?, ?)",
-                arguments: [
-                    library.data, state.cursor, state.at.nanosecondsSince1970, state.wholeAt?.nanosecondsSince1970,
+            try db.run(
+                """
+                INSERT INTO verification (library, cursor, at, whole_at) VALUES (?, ?, ?, ?)
+                ON CONFLICT (library) DO UPDATE SET
+                    cursor = excluded.cursor, at = excluded.at, whole_at = excluded.whole_at
+                """,
+                [
+                    library, state.cursor, state.at.nanosecondsSince1970, state.wholeAt?.nanosecondsSince1970,
                 ])
         }
     }

@@ -1,20 +1,16 @@
 package import FileValues
-import Foundation
-import GRDB
-import GRDBSQLite
 
 extension CatalogueFile {
     /// Returns where the import of a table stopped, if it did and the table has not changed since.
     package func placeOfImport(_ path: BytePath, _ identity: FileIdentity) throws(CatalogueError) -> ImportPlace? {
         try read("looking where an import stopped") { db in
-            let row = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT * FROM description_import
-                    WHERE path = ? AND inode = ? AND size = ? AND modified = ? AND modified_ns = ?
-                    """,
-                arguments: [
-                    path.data, Int64(bitPattern: identity.inode), Int64(bitPattern: identity.size),
+            let row = try db.first(
+                """
+                SELECT * FROM description_import
+                WHERE path = ? AND inode = ? AND size = ? AND modified = ? AND modified_ns = ?
+                """,
+                [
+                    path, Int64(bitPattern: identity.inode), Int64(bitPattern: identity.size),
                     identity.modified.seconds, Int64(identity.modified.nanoseconds),
                 ])
             return try row.map { row in
@@ -36,28 +32,54 @@ extension CatalogueFile {
     ) throws(CatalogueError) {
         try write("taking in descriptions") { db in
             var unknown: [Int] = []
-            let insertion = try db.cachedStatement(sql: Self.insertion)
             let libraries = try Self.libraries(db)
+            // The hashes of the photos at paths.
+            var found: [UInt8] = []
+            var rows: [(row: DescriptionBatch.Row, found: Range<Int>?)] = []
+            rows.reserveCapacity(batch.rows.count)
+            for (index, row) in batch.rows.enumerated() {
+                guard row.subject == .path else {
+                    rows.append((row, nil))
+                    continue
+                }
+                guard let hash = try Self.hash(at: BytePath(batch.bytes[row.key]), in: libraries, db) else {
+                    unknown.append(index)
+                    continue
+                }
+                rows.append((row, found.count..<found.count + hash.count))
+                found += hash
+            }
             try batch.bytes.withUnsafeBytes { bytes in
-                for (index, row) in batch.rows.enumerated() {
-                    let key = UnsafeRawBufferPointer(rebasing: bytes[row.key])
-                    switch row.subject {
-                    case .content: try insert(row, key, bytes, insertion.sqliteStatement)
-                    case .path:
-                        guard let hash = try Self.hash(at: BytePath(key), in: libraries, db) else {
-                            unknown.append(index)
-                            continue
+                try found.withUnsafeBytes { found in
+                    try db.runEach(Self.insertion, count: rows.count) { index, values in
+                        let (row, hash) = rows[index]
+                        func text(_ range: Range<Int>) -> SQLBorrowed {
+                            range.isEmpty ? .null : .text(UnsafeRawBufferPointer(rebasing: bytes[range]))
                         }
-                        try hash.withUnsafeBytes { try insert(row, $0, bytes, insertion.sqliteStatement) }
+                        values.append(
+                            .bytes(UnsafeRawBufferPointer(rebasing: hash.map { found[$0] } ?? bytes[row.key])))
+                        values.append(text(row.title))
+                        values.append(text(row.keywords))
+                        values.append(row.rating.map { .integer(Int64($0)) } ?? .null)
+                        values.append(text(row.taken))
+                        values.append(text(row.place))
                     }
                 }
             }
             let place = try settle(unknown)
-            try db.execute(
-                sql: "INSERT OR REPLACE INTO description_import VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                arguments: [
+            try db.run(
+                """
+                INSERT INTO description_import
+                    (inode, size, modified, modified_ns, path, "offset", line, rows, rejected, rejects_length)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (path) DO UPDATE SET
+                    inode = excluded.inode, size = excluded.size, modified = excluded.modified,
+                    modified_ns = excluded.modified_ns, "offset" = excluded."offset", line = excluded.line,
+                    rows = excluded.rows, rejected = excluded.rejected, rejects_length = excluded.rejects_length
+                """,
+                [
                     Int64(bitPattern: identity.inode), Int64(bitPattern: identity.size), identity.modified.seconds,
-                    Int64(identity.modified.nanoseconds), path.data, Int64(place.offset), place.line, place.rows,
+                    Int64(identity.modified.nanoseconds), path, Int64(place.offset), place.line, place.rows,
                     place.rejected, Int64(place.rejectsLength),
                 ])
         }
@@ -79,90 +101,70 @@ extension CatalogueFile {
     /// beginning.
     package func finishImport(_ path: BytePath) throws(CatalogueError) {
         try write("ending an import") { db in
-            try db.execute(sql: "DELETE FROM description_import WHERE path = ?", arguments: [path.data])
+            try db.run("DELETE FROM description_import WHERE path = ?", [path])
         }
     }
 
     private static let insertion = """
         INSERT INTO description (sha256, title, keywords, rating, taken, place) VALUES (?, ?, ?, ?, ?, ?)
         ON CONFLICT (sha256) DO UPDATE SET
-            title = coalesce(excluded.title, title), keywords = coalesce(excluded.keywords, keywords),
-            rating = coalesce(excluded.rating, rating), taken = coalesce(excluded.taken, taken),
-            place = coalesce(excluded.place, place)
-        WHERE (coalesce(excluded.title, title), coalesce(excluded.keywords, keywords),
-            coalesce(excluded.rating, rating), coalesce(excluded.taken, taken), coalesce(excluded.place, place))
-            IS NOT (title, keywords, rating, taken, place)
+            title = coalesce(excluded.title, description.title),
+            keywords = coalesce(excluded.keywords, description.keywords),
+            rating = coalesce(excluded.rating, description.rating),
+            taken = coalesce(excluded.taken, description.taken),
+            place = coalesce(excluded.place, description.place)
+        WHERE (coalesce(excluded.title, description.title), coalesce(excluded.keywords, description.keywords),
+            coalesce(excluded.rating, description.rating), coalesce(excluded.taken, description.taken),
+            coalesce(excluded.place, description.place))
+            IS DISTINCT FROM (description.title, description.keywords, description.rating, description.taken,
+                description.place)
         """
 
     /// Returns the libraries that have photos, by one index lookup each. DISTINCT would scan the whole index.
-    private static func libraries(_ db: Database) throws -> [Data] {
-        try Data.fetchAll(
-            db,
-            sql: """
-                WITH RECURSIVE each (path) AS (
-                    SELECT min(library) FROM photo WHERE superseded_at IS NULL
-                    UNION ALL
-                    SELECT (SELECT min(library) FROM photo WHERE superseded_at IS NULL AND library > each.path)
-                    FROM each WHERE each.path IS NOT NULL
-                ) SELECT path FROM each WHERE path IS NOT NULL
-                """)
+    private static func libraries(_ db: any CatalogueTransaction) throws -> [BytePath] {
+        let first = "SELECT library FROM photo WHERE superseded_at IS NULL"
+        return try db.values(
+            BytePath.self,
+            """
+            WITH RECURSIVE known (path) AS (
+                SELECT (\(first) ORDER BY library LIMIT 1)
+                UNION ALL
+                SELECT (\(first) AND library > known.path ORDER BY library LIMIT 1)
+                FROM known WHERE known.path IS NOT NULL
+            ) SELECT path FROM known WHERE path IS NOT NULL
+            """)
     }
 
     /// Returns the hash of the photo at a library path, absolute or relative; else of the last photo that arrived at
     /// the path, or at it as INBOX/PATH.
-    private static func hash(at path: BytePath, in libraries: [Data], _ db: Database) throws -> [UInt8]? {
-        let known = try db.cachedStatement(
-            sql: "SELECT sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL")
+    private static func hash(
+        at path: BytePath, in libraries: [BytePath], _ db: any CatalogueTransaction
+    ) throws -> [UInt8]? {
         for library in libraries {
-            let root = BytePath(library)
-            let relative = path.bytes.first == UInt8(ascii: "/") ? path.relative(to: root) : path
+            let relative = path.bytes.first == UInt8(ascii: "/") ? path.relative(to: library) : path
             guard let relative else { continue }
-            if let found = try Data.fetchOne(known, arguments: [library, relative.data]) { return Array(found) }
+            let known = try db.value(
+                [UInt8].self,
+                "SELECT sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
+                [library, relative])
+            if let known { return known }
         }
-        let source = try Data.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT photo.sha256 FROM outcome JOIN photo ON photo.id = outcome.photo_id
-                    WHERE outcome.path = ? AND outcome.outcome = 'filed' AND superseded_at IS NULL
-                    ORDER BY outcome.id DESC LIMIT 1
-                    """), arguments: [path.data])
-        if let source { return Array(source) }
+        let source = try db.value(
+            [UInt8].self,
+            """
+            SELECT photo.sha256 FROM outcome JOIN photo ON photo.id = outcome.photo_id
+            WHERE outcome.path = ? AND outcome.outcome = 'filed' AND superseded_at IS NULL
+            ORDER BY outcome.id DESC LIMIT 1
+            """, [path])
+        if let source { return source }
         guard let inbox = path.components.first, path.components.count > 1, !path.isAbsolute else { return nil }
         let rest = path.components.dropFirst(2).reduce(path.components[1]) { $0.appending($1) }
-        return try Data.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT photo.sha256 FROM outcome JOIN photo ON photo.id = outcome.photo_id
-                    WHERE outcome.inbox = ? AND outcome.path = ? AND outcome.outcome = 'filed'
-                    AND superseded_at IS NULL ORDER BY outcome.id DESC LIMIT 1
-                    """), arguments: [String(decoding: inbox.bytes, as: UTF8.self), rest.data]
-        ).map { Array($0) }
+        return try db.value(
+            [UInt8].self,
+            """
+            SELECT photo.sha256 FROM outcome JOIN photo ON photo.id = outcome.photo_id
+            WHERE outcome.inbox = ? AND outcome.path = ? AND outcome.outcome = 'filed'
+            AND superseded_at IS NULL ORDER BY outcome.id DESC LIMIT 1
+            """, [String(decoding: inbox.bytes, as: UTF8.self), rest])
     }
-}
-
-/// Inserts one row, without copying its texts.
-private func insert(
-    _ row: DescriptionBatch.Row, _ key: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer,
-    _ statement: OpaquePointer
-) throws {
-    sqlite3_bind_blob(statement, 1, key.baseAddress, CInt(key.count), nil)
-    for (number, text) in [(CInt(2), row.title), (3, row.keywords), (5, row.taken), (6, row.place)] {
-        if text.isEmpty {
-            sqlite3_bind_null(statement, number)
-        } else {
-            let start = bytes.baseAddress.map { ($0 + text.lowerBound).assumingMemoryBound(to: CChar.self) }
-            sqlite3_bind_text(statement, number, start, CInt(text.count), nil)
-        }
-    }
-    if let rating = row.rating {
-        sqlite3_bind_int64(statement, 4, Int64(rating))
-    } else {
-        sqlite3_bind_null(statement, 4)
-    }
-    let code = sqlite3_step(statement)
-    let message = code == SQLITE_DONE ? nil : String(cString: sqlite3_errmsg(sqlite3_db_handle(statement)))
-    sqlite3_reset(statement)
-    // The bound memory is valid only during this call.
-    sqlite3_clear_bindings(statement)
-    if let message { throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message) }
 }

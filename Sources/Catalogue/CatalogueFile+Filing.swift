@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 
 /// A filing to commit.
 package struct FilingCommit: Hashable, Sendable {
@@ -56,18 +54,18 @@ extension CatalogueFile {
         try write("recording what is about to be filed") { db in try begin(intents, db) }
     }
 
-    func begin(_ intents: [NewIntent], _ db: Database) throws -> [Int64] {
+    func begin(_ intents: [NewIntent], _ db: any CatalogueTransaction) throws -> [Int64] {
         try intents.map { intent in
             try requireUnrecorded(intent, db)
             var columns = intent.photo.columns
             columns["token"] = intent.token
             columns["since"] = intent.since.nanosecondsSince1970
             columns["step"] = StoredIntent.Step.begun.rawValue
-            columns["temporary"] = intent.temporary.data
+            columns["temporary"] = intent.temporary
             columns["set_token"] = intent.setToken
             columns["joins"] = intent.joins
             columns["number_after"] = intent.numberAfter
-            return try insert(columns, into: "intent", db)
+            return try db.insert(columns, into: "intent")
         }
     }
 
@@ -82,13 +80,13 @@ extension CatalogueFile {
         try write("recording a filing") { db in try commit(filings, set, db) }
     }
 
-    func commit(_ filings: [FilingCommit], _ set: SetPlace?, _ db: Database) throws -> [FiledIDs] {
+    func commit(_ filings: [FilingCommit], _ set: SetPlace?, _ db: any CatalogueTransaction) throws -> [FiledIDs] {
         let ids = try filings.map { try commit($0, db) }
         try assign(ids.map(\.photo), to: set, db)
         return ids
     }
 
-    private func assign(_ photos: [Int64], to set: SetPlace?, _ db: Database) throws {
+    private func assign(_ photos: [Int64], to set: SetPlace?, _ db: any CatalogueTransaction) throws {
         let number: Int64
         switch set {
         case nil: return
@@ -97,13 +95,12 @@ extension CatalogueFile {
             number = first
         case .joining(let anchor):
             number =
-                try Int64.fetchOne(db, sql: "SELECT coalesce(set_id, id) FROM photo WHERE id = ?", arguments: [anchor])
+                try db.value(Int64.self, "SELECT coalesce(set_id, id) FROM photo WHERE id = ?", [anchor])
                 ?? anchor
-            try db.execute(
-                sql: "UPDATE photo SET set_id = ? WHERE id = ? AND set_id IS NULL", arguments: [number, anchor])
+            try db.run("UPDATE photo SET set_id = ? WHERE id = ? AND set_id IS NULL", [number, anchor])
         }
         for photo in photos {
-            try db.execute(sql: "UPDATE photo SET set_id = ? WHERE id = ?", arguments: [number, photo])
+            try db.run("UPDATE photo SET set_id = ? WHERE id = ?", [number, photo])
         }
     }
 
@@ -114,7 +111,7 @@ extension CatalogueFile {
     /// Returns the open intents, oldest first.
     package func pendingIntents() throws(CatalogueError) -> [StoredIntent] {
         try read("reading filings under way") { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM intent ORDER BY id").map { try StoredIntent($0) }
+            try db.rows("SELECT * FROM intent ORDER BY id").map { try StoredIntent($0) }
         }
     }
 
@@ -124,63 +121,61 @@ extension CatalogueFile {
         try write("closing a filing") { db in try close(ids, kept, db) }
     }
 
-    func close(_ ids: [Int64], _ kept: [KeptSource], _ db: Database) throws {
+    func close(_ ids: [Int64], _ kept: [KeptSource], _ db: any CatalogueTransaction) throws {
         for source in kept {
             try remember(source, db)
             if let outcome = source.outcomeID {
-                try db.execute(
-                    sql: "UPDATE photo SET source_kept = 1 WHERE id = (SELECT photo_id FROM outcome WHERE id = ?)",
-                    arguments: [outcome])
+                try db.run(
+                    "UPDATE photo SET source_kept = 1 WHERE id = (SELECT photo_id FROM outcome WHERE id = ?)", [outcome]
+                )
             }
         }
-        for id in ids { try db.execute(sql: "DELETE FROM intent WHERE id = ?", arguments: [id]) }
+        for id in ids { try db.run("DELETE FROM intent WHERE id = ?", [id]) }
     }
 
     package func closeIntent(_ id: Int64) throws(CatalogueError) { try closeIntents([id]) }
 
-    private func commit(_ filing: FilingCommit, _ db: Database) throws -> FiledIDs {
+    private func commit(_ filing: FilingCommit, _ db: any CatalogueTransaction) throws -> FiledIDs {
         let photo = filing.photo
         for old in filing.supersedes {
-            try db.execute(
-                sql: "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
-                arguments: [filing.filedAt.nanosecondsSince1970, old])
+            try db.run(
+                "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
+                [filing.filedAt.nanosecondsSince1970, old])
         }
         try requireUnrecorded(photo, db)
         var columns = photo.columns
         columns["filed_at"] = filing.filedAt.nanosecondsSince1970
         columns["source_kept"] = filing.keepsSource
-        let id = try insert(columns, into: "photo", db)
+        let id = try db.insert(columns, into: "photo")
         if let old = filing.supersedes.first {
             // It replaces the old one in its set, too.
-            try db.execute(
-                sql: "UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ?) WHERE id = ?",
-                arguments: [old, id])
+            try db.run("UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ?) WHERE id = ?", [old, id])
         }
         for old in filing.supersedes {
-            try db.execute(sql: "UPDATE photo SET superseded_by = ? WHERE id = ?", arguments: [id, old])
+            try db.run("UPDATE photo SET superseded_by = ? WHERE id = ?", [id, old])
         }
         let outcome = OutcomeRecord(
             at: filing.filedAt, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: filing.reason,
             sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
-        let operation = try insert(outcome.columns, into: "outcome", db)
-        try db.execute(
-            sql: "UPDATE intent SET step = ?, photo_id = ?, library_path = ? WHERE id = ? AND step = 'begun'",
-            arguments: [StoredIntent.Step.recorded.rawValue, id, photo.libraryPath.data, filing.intent])
-        guard db.changesCount == 1 else {
+        let operation = try db.insert(outcome.columns, into: "outcome")
+        let changed = try db.rowsChanged(
+            by: "UPDATE intent SET step = ?, photo_id = ?, library_path = ? WHERE id = ? AND step = 'begun'",
+            [StoredIntent.Step.recorded.rawValue, id, photo.libraryPath, filing.intent])
+        guard changed == 1 else {
             throw CatalogueError(
                 .noSuchIntent(filing.intent), "recording a filing", "there is no begun intent \(filing.intent)")
         }
         return FiledIDs(photo: id, outcome: operation)
     }
 
-    private func requireUnrecorded(_ intent: NewIntent, _ db: Database) throws {
+    private func requireUnrecorded(_ intent: NewIntent, _ db: any CatalogueTransaction) throws {
         // Sidecars of different photos may have the same bytes.
         if intent.photo.part.isSidecar { return }
         let operation = "recording what is about to be filed"
-        let hash = Data(intent.photo.sha256)
-        if let id = try Int64.fetchOne(
-            db, sql: "SELECT id FROM intent WHERE sha256 = ? AND step = 'begun' AND role IS NOT 'sidecar'",
-            arguments: [hash])
+        let hash = intent.photo.sha256
+        if let id = try db.value(
+            Int64.self, "SELECT id FROM intent WHERE sha256 = ? AND step = 'begun' AND role IS DISTINCT FROM 'sidecar'",
+            [hash])
         {
             throw CatalogueError(.beingFiled(intent: id), operation, "this content is being filed just now")
         }
@@ -189,20 +184,21 @@ extension CatalogueFile {
         }
     }
 
-    private func recorded(_ hash: Data, _ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            db, sql: "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS NOT 'sidecar'",
-            arguments: [hash])
+    private func recorded(_ hash: [UInt8], _ db: any CatalogueTransaction) throws -> Int64? {
+        try db.value(
+            Int64.self,
+            "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'",
+            [hash])
     }
 
-    private func requireUnrecorded(_ photo: PhotoRecord, _ db: Database) throws {
+    private func requireUnrecorded(_ photo: PhotoRecord, _ db: any CatalogueTransaction) throws {
         let operation = "recording a filing"
-        if !photo.part.isSidecar, let id = try recorded(Data(photo.sha256), db) {
+        if !photo.part.isSidecar, let id = try recorded(photo.sha256, db) {
             throw CatalogueError(.alreadyRecorded(photo: id), operation, "this content is photo \(id) already")
         }
-        if let id = try Int64.fetchOne(
-            db, sql: "SELECT id FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
-            arguments: [photo.library.data, photo.libraryPath.data])
+        if let id = try db.value(
+            Int64.self, "SELECT id FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
+            [photo.library, photo.libraryPath])
         {
             throw CatalogueError(.pathTaken(photo: id), operation, "\(photo.libraryPath) belongs to photo \(id)")
         }
@@ -237,14 +233,4 @@ package struct NewIntent: Hashable, Sendable {
         self.photo = photo
         self.since = since
     }
-}
-
-/// Inserts a row and returns its identifier. `table` and the column names are not escaped: constants only.
-func insert(_ columns: Columns, into table: String, _ db: Database) throws -> Int64 {
-    let names = columns.keys.sorted()
-    let marks = names.map { ":\($0)" }.joined(separator: ", ")
-    let statement = try db.cachedStatement(
-        sql: "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES (\(marks))")
-    try statement.execute(arguments: StatementArguments(columns))
-    return db.lastInsertedRowID
 }

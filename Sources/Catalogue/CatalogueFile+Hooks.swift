@@ -1,5 +1,4 @@
 package import FileValues
-import GRDB
 
 /// The kind of an event. Raw values are part of the configuration and of the input of hooks.
 package enum HookEventKind: String, Hashable, Sendable, CaseIterable {
@@ -63,7 +62,7 @@ extension CatalogueFile {
     /// Returns the position of each hook, ordered by name.
     package func hookCursors() throws(CatalogueError) -> [HookCursor] {
         try read("reading what hooks were told") { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM hook ORDER BY name").map { row in
+            try db.rows("SELECT * FROM hook ORDER BY name").map { row in
                 HookCursor(name: try row.value("name"), told: try row.value("told"), since: try row.time("since"))
             }
         }
@@ -73,8 +72,7 @@ extension CatalogueFile {
     package func hookEvents(of outcome: Int64, _ interest: HookInterest) throws(CatalogueError) -> [HookEvent] {
         try read("reading what a hook is to be told") { db in
             let (condition, arguments) = Self.condition(after: outcome - 1, interest)
-            let row = try Row.fetchOne(
-                db, sql: "SELECT * FROM outcome WHERE \(condition) AND id = ?", arguments: arguments + [outcome])
+            let row = try db.first("SELECT * FROM outcome WHERE \(condition) AND id = ?", arguments + [outcome])
             return try row.map { try Self.events(of: try StoredOutcome($0), interest, db) } ?? []
         }
     }
@@ -83,27 +81,27 @@ extension CatalogueFile {
     package func placeOfHook(_ name: String, at time: FileTime) throws(CatalogueError) -> Int64 {
         try write("recording what a hook was told") { db in
             let newest = try Self.newestOutcome(db)
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO hook (name, told, since) VALUES (?, ?, ?)",
-                arguments: [name, newest, time.nanosecondsSince1970])
-            return try Int64.fetchOne(db, sql: "SELECT told FROM hook WHERE name = ?", arguments: [name]) ?? newest
+            try db.run(
+                "INSERT INTO hook (name, told, since) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING",
+                [name, newest, time.nanosecondsSince1970])
+            return try db.value(Int64.self, "SELECT told FROM hook WHERE name = ?", [name]) ?? newest
         }
     }
 
     /// Deletes the positions of all hooks but these. A hook that is configured again begins as a new one.
     package func forgetHooks(except names: [String]) throws(CatalogueError) {
         let known = try read("reading which hooks there are") { db in
-            try String.fetchAll(db, sql: "SELECT name FROM hook")
+            try db.values(String.self, "SELECT name FROM hook")
         }
         let removed = known.filter { !names.contains($0) }
         if removed.isEmpty { return }
         try write("forgetting hooks") { db in
-            for name in removed { try db.execute(sql: "DELETE FROM hook WHERE name = ?", arguments: [name]) }
+            for name in removed { try db.run("DELETE FROM hook WHERE name = ?", [name]) }
         }
     }
 
-    func recordHook(_ name: String, told outcome: Int64, _ db: Database) throws {
-        try db.execute(sql: "UPDATE hook SET told = ? WHERE name = ?", arguments: [outcome, name])
+    func recordHook(_ name: String, told outcome: Int64, _ db: any CatalogueTransaction) throws {
+        try db.run("UPDATE hook SET told = ? WHERE name = ?", [outcome, name])
     }
 
     /// Returns the events after `outcome`, oldest first, from at most `limit` outcomes.
@@ -113,25 +111,22 @@ extension CatalogueFile {
         try read("reading what a hook is to be told") { db in
             let newest = try Self.newestOutcome(db)
             let (condition, arguments) = Self.condition(after: outcome, interest)
-            let rows = try Row.fetchAll(
-                db, sql: "SELECT * FROM outcome WHERE \(condition) ORDER BY id LIMIT ?",
-                arguments: arguments + [limit])
+            let rows = try db.rows("SELECT * FROM outcome WHERE \(condition) ORDER BY id LIMIT ?", arguments + [limit])
             let outcomes = try rows.map { try StoredOutcome($0) }
             let events = try outcomes.flatMap { try Self.events(of: $0, interest, db) }
             guard outcomes.count == limit, let last = outcomes.last else {
                 return HookBatch(events: events, through: newest, isLast: true, waiting: outcomes.count)
             }
-            let waiting = try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM outcome WHERE \(condition)", arguments: arguments)
+            let waiting = try db.value(Int.self, "SELECT count(*) FROM outcome WHERE \(condition)", arguments)
             return HookBatch(events: events, through: last.id, isLast: false, waiting: waiting ?? outcomes.count)
         }
     }
 
-    private static func newestOutcome(_ db: Database) throws -> Int64 {
-        try Int64.fetchOne(db, sql: "SELECT max(id) FROM outcome") ?? 0
+    private static func newestOutcome(_ db: any CatalogueTransaction) throws -> Int64 {
+        try db.value(Int64.self, "SELECT max(id) FROM outcome") ?? 0
     }
 
-    private static func condition(after outcome: Int64, _ interest: HookInterest) -> (String, StatementArguments) {
+    private static func condition(after outcome: Int64, _ interest: HookInterest) -> (String, SQLArguments) {
         var outcomes: [String] = []
         if interest.kinds.contains(.quarantined) { outcomes.append(OutcomeKind.quarantined.rawValue) }
         if interest.kinds.contains(.filed) || interest.kinds.contains(.setComplete) {
@@ -139,17 +134,17 @@ extension CatalogueFile {
         }
         func marks(_ count: Int) -> String { Array(repeating: "?", count: count).joined(separator: ", ") }
         var condition = "id > ? AND outcome IN (\(marks(outcomes.count)))"
-        var arguments: StatementArguments = [outcome]
-        arguments += StatementArguments(outcomes)
+        var arguments: SQLArguments = [outcome]
+        arguments += outcomes
         if let inboxes = interest.inboxes {
             condition += " AND inbox IN (\(marks(inboxes.count)))"
-            arguments += StatementArguments(inboxes)
+            arguments += inboxes
         }
         return (condition, arguments)
     }
 
     private static func events(
-        of outcome: StoredOutcome, _ interest: HookInterest, _ db: Database
+        of outcome: StoredOutcome, _ interest: HookInterest, _ db: any CatalogueTransaction
     ) throws -> [HookEvent] {
         guard outcome.outcome.outcome == .filed else {
             return [HookEvent(kind: .quarantined, outcome: outcome, photo: nil, set: [])]
@@ -163,9 +158,9 @@ extension CatalogueFile {
             try Self.isLast(outcome.id, of: set, db)
         {
             // A photo that is joined later was alone when it was filed.
-            let members = try Row.fetchAll(
-                db, sql: "SELECT * FROM photo WHERE set_id = ? AND id <= ? AND superseded_at IS NULL ORDER BY id",
-                arguments: [set, photo.id]
+            let members = try db.rows(
+                "SELECT * FROM photo WHERE set_id = ? AND id <= ? AND superseded_at IS NULL ORDER BY id",
+                [set, photo.id]
             ).map { try StoredPhoto($0) }
             if members.count > 1 {
                 events.append(HookEvent(kind: .setComplete, outcome: outcome, photo: photo, set: members))
@@ -174,19 +169,18 @@ extension CatalogueFile {
         return events
     }
 
-    private static func photo(_ id: Int64, _ db: Database) throws -> StoredPhoto? {
-        try Row.fetchOne(db, sql: "SELECT * FROM photo WHERE id = ?", arguments: [id]).map { try StoredPhoto($0) }
+    private static func photo(_ id: Int64, _ db: any CatalogueTransaction) throws -> StoredPhoto? {
+        try db.first("SELECT * FROM photo WHERE id = ?", [id]).map { try StoredPhoto($0) }
     }
 
     /// The outcomes of a set that is filed at once are consecutive, since one transaction records them.
-    private static func isLast(_ outcome: Int64, of set: Int64, _ db: Database) throws -> Bool {
-        let next = try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT photo.set_id FROM outcome JOIN photo ON photo.id = outcome.photo_id
-                WHERE outcome.id = ? AND outcome.outcome = 'filed'
-                """,
-            arguments: [outcome + 1])
+    private static func isLast(_ outcome: Int64, of set: Int64, _ db: any CatalogueTransaction) throws -> Bool {
+        let next = try db.value(
+            Int64.self,
+            """
+            SELECT photo.set_id FROM outcome JOIN photo ON photo.id = outcome.photo_id
+            WHERE outcome.id = ? AND outcome.outcome = 'filed'
+            """, [outcome + 1])
         return next != set
     }
 }

@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 
 extension CatalogueFile {
     /// Whether a file in exactly this state is a kept source.
@@ -12,13 +10,12 @@ extension CatalogueFile {
     /// If its change time differs from that of `identity`, compare hashes to know whether the content is the same.
     package func keptSource(like identity: FileIdentity, inbox: String) throws(CatalogueError) -> KeptSource? {
         try read("reading kept sources") { db in
-            try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT * FROM kept_source WHERE inbox = ? AND inode = ? AND size = ? AND modified = ?
-                        AND modified_ns = ? ORDER BY changed = ? AND changed_ns = ? DESC, id DESC
-                    """,
-                arguments: [
+            try db.first(
+                """
+                SELECT * FROM kept_source WHERE inbox = ? AND inode = ? AND size = ? AND modified = ?
+                    AND modified_ns = ? ORDER BY changed = ? AND changed_ns = ? DESC, id DESC
+                """,
+                [
                     inbox, Int64(bitPattern: identity.inode), Int64(bitPattern: identity.size),
                     identity.modified.seconds, Int64(identity.modified.nanoseconds), identity.changed.seconds,
                     Int64(identity.changed.nanoseconds),
@@ -30,8 +27,7 @@ extension CatalogueFile {
     /// Deletes the kept source of a path, because the file is gone or is to be retried.
     package func forgetKept(inbox: String, path: BytePath) throws(CatalogueError) {
         try write("forgetting a kept source") { db in
-            try db.execute(
-                sql: "DELETE FROM kept_source WHERE inbox = ? AND path = ?", arguments: [inbox, path.data])
+            try db.run("DELETE FROM kept_source WHERE inbox = ? AND path = ?", [inbox, path])
         }
     }
 
@@ -43,9 +39,8 @@ extension CatalogueFile {
     }
 
     /// Records a kept source in place of the one of its path.
-    func remember(_ source: KeptSource, _ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM kept_source WHERE inbox = ? AND path = ?", arguments: [source.inbox, source.path.data])
-        _ = try insert(source.columns, into: "kept_source", db)
+    func remember(_ source: KeptSource, _ db: any CatalogueTransaction) throws {
+        try db.run("DELETE FROM kept_source WHERE inbox = ? AND path = ?", [source.inbox, source.path])
+        _ = try db.insert(source.columns, into: "kept_source")
     }
 }

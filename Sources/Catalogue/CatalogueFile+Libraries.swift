@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 
 /// The identity of a library, or of a place beside it, when something was last put into it.
 package struct KnownLibrary: Hashable, Sendable {
@@ -25,7 +23,7 @@ extension CatalogueFile {
     /// Returns the recorded identity of the library at `path`; nil before anything was filed into it.
     package func library(at path: BytePath) throws(CatalogueError) -> KnownLibrary? {
         try read("reading what the library is") { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM library WHERE path = ?", arguments: [path.data]).map { row in
+            try db.first("SELECT * FROM library WHERE path = ?", [path]).map { row in
                 KnownLibrary(
                     path: path, fileSystemType: try row.value("file_system_type"),
                     fileSystem: try row.unsigned("file_system"), inode: try row.unsigned("inode"))
@@ -36,7 +34,7 @@ extension CatalogueFile {
     /// Returns the paths of all libraries, and of places beside or within them, whose identity is recorded.
     package func knownPlaces() throws(CatalogueError) -> [BytePath] {
         try read("reading what places are") { db in
-            try Row.fetchAll(db, sql: "SELECT path FROM library").map { try $0.path("path") }
+            try db.rows("SELECT path FROM library").map { try $0.path("path") }
         }
     }
 
@@ -46,18 +44,19 @@ extension CatalogueFile {
         _ library: KnownLibrary, at time: FileTime, isAccepted: Bool = false
     ) throws(CatalogueError) {
         try write("recording what the library is") { db in
-            let last = isAccepted ? try Int64.fetchOne(db, sql: "SELECT max(id) FROM photo") ?? 0 : 0
-            try db.execute(
-                sql: """
-                    INSERT INTO library (path, file_system_type, file_system, inode, since, accepted_after)
-                    VALUES (?, ?, ?, ?, ?, ?)
-                    ON CONFLICT (path) DO UPDATE SET
-                        file_system_type = excluded.file_system_type, file_system = excluded.file_system,
-                        inode = excluded.inode, since = excluded.since,
-                        accepted_after = max(accepted_after, excluded.accepted_after)
-                    """,
-                arguments: [
-                    library.path.data, library.fileSystemType, Int64(bitPattern: library.fileSystem),
+            let last = isAccepted ? try db.value(Int64.self, "SELECT max(id) FROM photo") ?? 0 : 0
+            try db.run(
+                """
+                INSERT INTO library (path, file_system_type, file_system, inode, since, accepted_after)
+                VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (path) DO UPDATE SET
+                    file_system_type = excluded.file_system_type, file_system = excluded.file_system,
+                    inode = excluded.inode, since = excluded.since,
+                    accepted_after = CASE WHEN excluded.accepted_after > library.accepted_after
+                        THEN excluded.accepted_after ELSE library.accepted_after END
+                """,
+                [
+                    library.path, library.fileSystemType, Int64(bitPattern: library.fileSystem),
                     Int64(bitPattern: library.inode), time.nanosecondsSince1970, last,
                 ])
         }
@@ -66,16 +65,15 @@ extension CatalogueFile {
     /// Whether a person accepted a directory without the recorded photos as the library at `path`.
     package func wasAccepted(at path: BytePath) throws(CatalogueError) -> Bool {
         try read("reading what the library is") { db in
-            try Bool.fetchOne(
-                db, sql: "SELECT accepted_after > 0 FROM library WHERE path = ?", arguments: [path.data]) ?? false
+            try db.value(Bool.self, "SELECT accepted_after > 0 FROM library WHERE path = ?", [path]) ?? false
         }
     }
 
     /// Counts the photos recorded in each library.
     package func photosByLibrary() throws(CatalogueError) -> [BytePath: Int] {
         try read("counting the photos of each library") { db in
-            let rows = try Row.fetchAll(
-                db, sql: "SELECT library, count(*) AS n FROM photo WHERE superseded_at IS NULL GROUP BY library")
+            let rows = try db.rows(
+                "SELECT library, count(*) AS n FROM photo WHERE superseded_at IS NULL GROUP BY library")
             return Dictionary(try rows.map { (try $0.path("library"), try $0.value("n")) }) { $0 + $1 }
         }
     }
@@ -83,21 +81,19 @@ extension CatalogueFile {
     /// Deletes the recorded identity of the directory at `path`.
     package func forgetLibrary(at path: BytePath) throws(CatalogueError) {
         try write("forgetting what a place is") { db in
-            try db.execute(sql: "DELETE FROM library WHERE path = ?", arguments: [path.data])
+            try db.run("DELETE FROM library WHERE path = ?", [path])
         }
     }
 
     /// Returns the photos last filed into the library at `path` since it was accepted, newest first.
     package func lastFiled(into path: BytePath, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT * FROM photo WHERE library = :path AND superseded_at IS NULL
-                    AND id > coalesce((SELECT accepted_after FROM library WHERE path = :path), 0)
-                    ORDER BY id DESC LIMIT :limit
-                    """,
-                arguments: ["path": path.data, "limit": limit]
+            try db.rows(
+                """
+                SELECT * FROM photo WHERE library = ?1 AND superseded_at IS NULL
+                AND id > coalesce((SELECT accepted_after FROM library WHERE path = ?1), 0)
+                ORDER BY id DESC LIMIT ?2
+                """, [path, limit]
             ).map { try StoredPhoto($0) }
         }
     }

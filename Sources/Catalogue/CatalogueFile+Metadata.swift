@@ -1,6 +1,5 @@
 package import FileValues
 import Foundation
-import GRDB
 package import PhotoModel
 
 /// A photo whose metadata is to be read.
@@ -67,7 +66,7 @@ extension CatalogueFile {
     /// were not named by this version of the table of place names. Without a table the names that they have stay.
     package func renewMetadata(placeNames: String?) throws(CatalogueError) {
         let (version, names): (Int, String?) = try read("reading which readers have read metadata") { db in
-            guard let row = try Row.fetchOne(db, sql: "SELECT version, place_names FROM metadata_reader") else {
+            guard let row = try db.first("SELECT version, place_names FROM metadata_reader") else {
                 return (0, nil)
             }
             return (try row.value("version"), try row.optional("place_names"))
@@ -77,28 +76,26 @@ extension CatalogueFile {
         try write("recording that metadata is to be read again") { db in
             let read = isOlder ? "id FROM photo" : "id FROM photo_position"
             if isOlder || placeNames != nil {
-                try db.execute(
-                    sql: """
-                        INSERT INTO metadata_due
-                            SELECT id, 0 FROM (SELECT \(read)) WHERE id NOT IN (SELECT photo_id FROM metadata_due)
-                        """)
+                try db.run(
+                    """
+                    INSERT INTO metadata_due
+                        SELECT id, 0 FROM (SELECT \(read)) AS read WHERE id NOT IN (SELECT photo_id FROM metadata_due)
+                    """)
             }
-            try db.execute(
-                sql: "UPDATE metadata_reader SET version = ?, place_names = ?",
-                arguments: [MetadataDecision.version, placeNames])
+            try db.run(
+                "UPDATE metadata_reader SET version = ?, place_names = ?", [MetadataDecision.version, placeNames])
         }
     }
 
     /// Returns photos of `library` with identifiers above `id` whose metadata is to be read, in order.
     package func photosToRead(in library: BytePath, after id: Int64, limit: Int) throws(CatalogueError) -> [DuePhoto] {
         try read("reading whose metadata is to be read") { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT \(StoredPhoto.columns) FROM metadata_due CROSS JOIN photo ON photo.id = metadata_due.photo_id
-                    WHERE metadata_due.photo_id > ? AND library = ? ORDER BY metadata_due.photo_id LIMIT ?
-                    """,
-                arguments: [id, library.data, limit]
+            try db.rows(
+                """
+                SELECT \(StoredPhoto.columns) FROM metadata_due CROSS JOIN photo
+                WHERE photo.id = metadata_due.photo_id AND metadata_due.photo_id > ? AND library = ?
+                ORDER BY metadata_due.photo_id LIMIT ?
+                """, [id, library, limit]
             ).map { DuePhoto(stored: try StoredPhoto($0), turn: try $0.value("turn")) }
         }
     }
@@ -106,7 +103,7 @@ extension CatalogueFile {
     /// Returns the metadata of a photo and its sidecars; nil if they have none or were not read yet.
     package func metadata(ofPhoto id: Int64) throws(CatalogueError) -> MetadataDecision? {
         try read("reading metadata") { db in
-            try Row.fetchOne(db, sql: "SELECT whole FROM metadata WHERE photo_id = ?", arguments: [id])
+            try db.first("SELECT whole FROM metadata WHERE photo_id = ?", [id])
                 .flatMap { MetadataDecision(row: $0) }
         }
     }
@@ -115,13 +112,12 @@ extension CatalogueFile {
     package func differs(_ found: MetadataDecision, from stored: StoredPhoto) throws(CatalogueError) -> Bool {
         try read("comparing metadata") { db in
             // What is due, or was read by an older version, is read again anyway.
-            let row = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT (SELECT whole FROM metadata WHERE photo_id = ?1) AS whole
-                    WHERE NOT EXISTS (SELECT 1 FROM metadata_due WHERE photo_id = ?1)
-                    AND (SELECT version FROM metadata_reader) >= ?2
-                    """, arguments: [stored.id, MetadataDecision.version])
+            let row = try db.first(
+                """
+                SELECT (SELECT whole FROM metadata WHERE photo_id = ?1) AS whole
+                WHERE NOT EXISTS (SELECT 1 FROM metadata_due WHERE photo_id = ?1)
+                AND (SELECT version FROM metadata_reader) >= ?2
+                """, [stored.id, MetadataDecision.version])
             guard let row else { return false }
             let recorded: String? = try row.optional("whole")
             // No part of the file, and named anew when the table of place names is another one.
@@ -135,11 +131,11 @@ extension CatalogueFile {
     package func renewMetadata(of photos: some Sequence<Int64>) throws(CatalogueError) {
         try write("recording whose metadata is to be read again") { db in
             for id in photos {
-                try db.execute(
-                    sql: """
-                        INSERT INTO metadata_due SELECT id, 0 FROM photo
-                        WHERE id = ? AND id NOT IN (SELECT photo_id FROM metadata_due)
-                        """, arguments: [id])
+                try db.run(
+                    """
+                    INSERT INTO metadata_due SELECT id, 0 FROM photo
+                    WHERE id = ? AND id NOT IN (SELECT photo_id FROM metadata_due)
+                    """, [id])
             }
         }
     }
@@ -149,29 +145,30 @@ extension CatalogueFile {
         try write("recording metadata") { db in try record(batch, db) }
     }
 
-    func record(_ batch: MetadataBatch, _ db: Database) throws {
+    func record(_ batch: MetadataBatch, _ db: any CatalogueTransaction) throws {
         for (id, row) in batch.rows.sorted(by: { $0.key < $1.key }) {
             var columns = row.columns
             columns["photo_id"] = id
-            let names = columns.keys.sorted()
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO metadata (\(names.joined(separator: ", ")))
-                    VALUES (\(names.map { ":\($0)" }.joined(separator: ", ")))
-                    ON CONFLICT (photo_id) DO UPDATE SET
-                        \(names.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
-                    """
-            ).execute(arguments: StatementArguments(columns))
+            let values = columns.sorted { $0.key < $1.key }
+            let names = values.map(\.key)
+            try db.run(
+                """
+                INSERT INTO metadata (\(names.joined(separator: ", ")))
+                VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
+                ON CONFLICT (photo_id) DO UPDATE SET
+                    \(names.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
+                """, values.map(\.value))
         }
-        let deletion = try db.cachedStatement(sql: "DELETE FROM metadata_due WHERE photo_id = ? AND turn = ?")
-        for (id, turn) in batch.done.sorted(by: { $0.key < $1.key }) { try deletion.execute(arguments: [id, turn]) }
+        for (id, turn) in batch.done.sorted(by: { $0.key < $1.key }) {
+            try db.run("DELETE FROM metadata_due WHERE photo_id = ? AND turn = ?", [id, turn])
+        }
     }
 }
 
 extension MetadataDecision {
     /// Nil if the row records that there is none, or is unreadable: it can be read from the photo again.
-    init?(row: Row) {
-        guard let whole = String.fromDatabaseValue(row["whole"] as DatabaseValue) else { return nil }
+    init?(row: SQLRow) {
+        guard let whole = row["whole"].flatMap({ String(sqlValue: $0) }) else { return nil }
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")

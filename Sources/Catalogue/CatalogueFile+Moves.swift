@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 
 /// A file's move from its inbox to quarantine or duplicates.
 package struct MoveRecord: Hashable, Sendable {
@@ -51,7 +49,7 @@ extension CatalogueFile {
     /// Records a move before the file is moved.
     package func beginMove(_ move: MoveRecord) throws(CatalogueError) -> StoredMove {
         try write("recording what is about to be moved") { db in
-            StoredMove(id: try insert(move.columns, into: "move", db), move: move)
+            StoredMove(id: try db.insert(move.columns, into: "move"), move: move)
         }
     }
 
@@ -61,9 +59,8 @@ extension CatalogueFile {
         _ id: Int64, outcome: OutcomeRecord?, kept: KeptSource? = nil
     ) throws(CatalogueError) -> Int64? {
         try write("recording a move") { db in
-            try db.execute(sql: "DELETE FROM move WHERE id = ?", arguments: [id])
-            guard db.changesCount == 1 else { return nil }
-            let operation = try outcome.map { try insert($0.columns, into: "outcome", db) }
+            guard try db.rowsChanged(by: "DELETE FROM move WHERE id = ?", [id]) == 1 else { return nil }
+            let operation = try outcome.map { try db.insert($0.columns, into: "outcome") }
             if var kept {
                 kept.outcomeID = kept.outcomeID ?? operation
                 try remember(kept, db)
@@ -75,7 +72,7 @@ extension CatalogueFile {
     /// Returns the unfinished moves of an inbox, oldest first.
     package func pendingMoves(inbox: String) throws(CatalogueError) -> [StoredMove] {
         try read("reading moves under way") { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM move WHERE inbox = ? ORDER BY id", arguments: [inbox])
+            try db.rows("SELECT * FROM move WHERE inbox = ? ORDER BY id", [inbox])
                 .map { StoredMove(id: try $0.value("id"), move: try MoveRecord($0)) }
         }
     }
@@ -84,16 +81,16 @@ extension CatalogueFile {
 extension MoveRecord {
     fileprivate var columns: Columns {
         [
-            "token": token, "since": since.nanosecondsSince1970, "inbox": inbox, "path": path.data,
-            "root": root.data, "destination": destination.data, "outcome": outcome.rawValue, "reason": reason,
-            "sha256": Data(sha256), "photo_id": photoID, "inode": Int64(bitPattern: identity.inode),
+            "token": token, "since": since.nanosecondsSince1970, "inbox": inbox, "path": path,
+            "root": root, "destination": destination, "outcome": outcome.rawValue, "reason": reason,
+            "sha256": sha256, "photo_id": photoID, "inode": Int64(bitPattern: identity.inode),
             "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
             "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
             "changed_ns": Int64(identity.changed.nanoseconds),
         ]
     }
 
-    fileprivate init(_ row: Row) throws {
+    fileprivate init(_ row: SQLRow) throws {
         guard let outcome = OutcomeKind(rawValue: try row.value("outcome")) else {
             throw UnreadableRow(column: "outcome")
         }

@@ -1,5 +1,4 @@
 package import FileValues
-import GRDB
 import LinuxKernel
 import SystemPackage
 
@@ -74,12 +73,8 @@ extension CatalogueFile {
             try? directory.unlink(part)
             let before = openFile.withLock { $0 }
             return try connection.withLock { connection in
-                guard connection != nil else { throw CatalogueError(.replaced, operation, "it is not open") }
-                try connection?.writeWithoutTransaction { db in
-                    try db.execute(
-                        sql: "VACUUM INTO ?",
-                        arguments: [String(decoding: whole.parent.appending(part).bytes, as: UTF8.self)])
-                }
+                guard let open = connection else { throw CatalogueError(.replaced, operation, "it is not open") }
+                try open.copy(to: String(decoding: whole.parent.appending(part).bytes, as: UTF8.self))
                 let file = try directory.openBeneath(part, .read)
                 try file.setMode(0o640)
                 try file.sync()
@@ -91,7 +86,7 @@ extension CatalogueFile {
                 try directory.sync()
                 // The copy has all records of the old file.
                 connection = nil
-                connection = try Self.connect(path, operation)
+                connection = try SQLiteEngine(path, for: .writing)
                 noteOpenFile()
                 return aside
             }

@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 
 extension CatalogueFile {
     /// Records outcomes other than filed, with the sources that stay, in one transaction. Returns the operations'
@@ -12,8 +10,8 @@ extension CatalogueFile {
         try write("recording an outcome") { db in try record(outcomes, kept, db) }
     }
 
-    func record(_ outcomes: [OutcomeRecord], _ kept: [KeptSource], _ db: Database) throws -> [Int64] {
-        let ids = try outcomes.map { try insert($0.columns, into: "outcome", db) }
+    func record(_ outcomes: [OutcomeRecord], _ kept: [KeptSource], _ db: any CatalogueTransaction) throws -> [Int64] {
+        let ids = try outcomes.map { try db.insert($0.columns, into: "outcome") }
         for var source in kept {
             if source.outcomeID == nil {
                 source.outcomeID =
@@ -43,7 +41,7 @@ extension CatalogueFile {
 
     /// Returns the outcomes of files at `path` of `inbox`, or of any inbox, newest first.
     package func outcomes(forPath path: BytePath, inbox: String? = nil) throws(CatalogueError) -> [StoredOutcome] {
-        try outcomes("WHERE path = ? AND (?2 IS NULL OR inbox = ?2) ORDER BY id DESC", [path.data, inbox])
+        try outcomes("WHERE path = ?1 AND (?2 IS NULL OR inbox = ?2) ORDER BY id DESC", [path, inbox])
     }
 
     /// Returns the outcomes that refer to a photo, newest first: at most `limit`, and that which filed it.
@@ -57,7 +55,7 @@ extension CatalogueFile {
 
     package func outcomeCount(ofPhoto id: Int64) throws(CatalogueError) -> Int {
         try read("counting outcomes") { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM outcome WHERE photo_id = ?", arguments: [id]) ?? 0
+            try db.value(Int.self, "SELECT count(*) FROM outcome WHERE photo_id = ?", [id]) ?? 0
         }
     }
 
@@ -65,9 +63,9 @@ extension CatalogueFile {
         try outcomes("WHERE id = ?", [id]).first
     }
 
-    private func outcomes(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredOutcome] {
+    private func outcomes(_ clause: String, _ arguments: SQLArguments) throws(CatalogueError) -> [StoredOutcome] {
         try read("reading outcomes") { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM outcome \(clause)", arguments: arguments).map {
+            try db.rows("SELECT * FROM outcome \(clause)", arguments).map {
                 try StoredOutcome($0)
             }
         }

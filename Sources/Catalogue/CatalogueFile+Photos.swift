@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 
 /// Conditions on photos; all must hold.
 package struct PhotoFilter: Hashable, Sendable {
@@ -25,25 +23,27 @@ extension CatalogueFile {
     /// Returns the filed photo with this content; a sidecar only if no photo has it.
     package func photo(withHash sha256: [UInt8]) throws(CatalogueError) -> StoredPhoto? {
         try photos(
-            "WHERE sha256 = ? AND superseded_at IS NULL ORDER BY role IS 'sidecar', id LIMIT 1", [Data(sha256)]
+            "WHERE sha256 = ? AND superseded_at IS NULL ORDER BY role IS NOT DISTINCT FROM 'sidecar', id LIMIT 1",
+            [sha256]
         ).first
     }
 
     /// Returns at most two photos whose SHA-256 begins with these hexadecimal digits.
     package func photos(withHashPrefix digits: String) throws(CatalogueError) -> [StoredPhoto] {
-        func bound(_ digit: String) -> Data? {
+        func bound(_ digit: String) -> [UInt8]? {
             let all = digits + String(repeating: digit, count: max(0, 64 - digits.utf8.count))
-            return bytes(ofHexadecimal: all.utf8).map { Data($0) }
+            return bytes(ofHexadecimal: all.utf8)
         }
         guard let first = bound("0"), let last = bound("f") else { return [] }
         return try photos(
-            "WHERE sha256 BETWEEN ? AND ? AND superseded_at IS NULL AND role IS NOT 'sidecar' LIMIT 2", [first, last])
+            "WHERE sha256 BETWEEN ? AND ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar' LIMIT 2",
+            [first, last])
     }
 
     /// Returns the photo at this path of the library.
     package func photo(library: BytePath, path: BytePath) throws(CatalogueError) -> StoredPhoto? {
         try photos(
-            "WHERE library = ? AND library_path = ? AND superseded_at IS NULL", [library.data, path.data]
+            "WHERE library = ? AND library_path = ? AND superseded_at IS NULL", [library, path]
         ).first
     }
 
@@ -54,8 +54,8 @@ extension CatalogueFile {
     /// Returns at most `limit` photos, last filed first.
     package func photos(matching filter: PhotoFilter, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
         var conditions: [String] = []
-        var arguments: [(any DatabaseValueConvertible)?] = []
-        func require(_ condition: String, _ value: (any DatabaseValueConvertible)?) {
+        var arguments: [(any SQLConvertible)?] = []
+        func require(_ condition: String, _ value: (any SQLConvertible)?) {
             guard let value else { return }
             conditions.append(condition)
             arguments.append(value)
@@ -64,17 +64,17 @@ extension CatalogueFile {
         require("format = ?", filter.format)
         require("captured >= ?", filter.capturedFrom)
         require("captured < ?", filter.capturedBefore)
-        require("instr(original_name, ?) > 0", filter.nameContains?.data)
+        require(words.containsBytes("original_name", "?"), filter.nameContains)
         require("id < ?", filter.before)
         if !filter.includesSuperseded { conditions.append("superseded_at IS NULL") }
         let clause = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
         arguments.append(limit)
-        return try photos("\(clause) ORDER BY id DESC LIMIT ?", StatementArguments(arguments))
+        return try photos("\(clause) ORDER BY id DESC LIMIT ?", arguments)
     }
 
-    func photos(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredPhoto] {
+    func photos(_ clause: String, _ arguments: SQLArguments) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
-            try Row.fetchAll(db, sql: "SELECT \(StoredPhoto.columns) FROM photo \(clause)", arguments: arguments).map {
+            try db.rows("SELECT \(StoredPhoto.columns) FROM photo \(clause)", arguments).map {
                 try StoredPhoto($0)
             }
         }

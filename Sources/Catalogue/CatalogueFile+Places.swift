@@ -1,4 +1,3 @@
-import GRDB
 import PhotoModel
 
 /// Photos of the timeline whose positions are in one cell of a grid over the Earth.
@@ -40,34 +39,40 @@ extension CatalogueFile {
             let box = grid.area.box
             // What crosses the 180th meridian ends west of its beginning.
             let isBetween = box.west <= box.east ? "AND" : "OR"
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    WITH cell AS (
-                        SELECT count(*) AS photos, max(id) AS newest, avg((south + north) / 2) AS latitude,
-                            avg((west + east) / 2) AS longitude, min(west) AS west, min(south) AS south,
-                            max(east) AS east, max(north) AS north
-                        FROM photo_position CROSS JOIN tile ON tile.photo_id = photo_position.id
-                        WHERE north >= ? AND south <= ? AND (east >= ? \(isBetween) west <= ?)
-                        GROUP BY CAST((west + 180) / ? AS INTEGER), CAST((south + 90) / ? AS INTEGER)
-                        ORDER BY photos DESC, newest DESC LIMIT ?)
-                    SELECT cell.*, tile.mark AS mark, metadata.whole AS whole
-                    FROM cell CROSS JOIN tile ON tile.photo_id = newest LEFT JOIN metadata ON metadata.photo_id = newest
-                    ORDER BY photos DESC, newest DESC
-                    """,
-                arguments: [box.south, box.north, box.west, box.east, grid.width, grid.height, limit + 1])
+            let column = db.words.truncated("(west + 180) / ?")
+            let line = db.words.truncated("(south + 90) / ?")
             var cells: [PlaceCell] = []
-            while let row = try rows.next() {
-                guard cells.count < limit else { return Bounded(values: cells, isCut: true) }
+            var isCut = false
+            try db.scan(
+                """
+                WITH cell AS (
+                    SELECT count(*) AS photos, max(id) AS newest, avg((south + north) / 2) AS latitude,
+                        avg((west + east) / 2) AS longitude, min(west) AS west, min(south) AS south,
+                        max(east) AS east, max(north) AS north
+                    FROM photo_position CROSS JOIN tile
+                    WHERE tile.photo_id = photo_position.id
+                        AND north >= ? AND south <= ? AND (east >= ? \(isBetween) west <= ?)
+                    GROUP BY \(column), \(line)
+                    ORDER BY photos DESC, newest DESC LIMIT ?)
+                SELECT cell.*, tile.mark AS mark, metadata.whole AS whole
+                FROM cell CROSS JOIN tile LEFT JOIN metadata ON metadata.photo_id = newest
+                WHERE tile.photo_id = newest
+                ORDER BY photos DESC, newest DESC
+                """,
+                [box.south, box.north, box.west, box.east, grid.width, grid.height, limit + 1]
+            ) { row in
+                isCut = cells.count == limit
+                if isCut { return false }
                 cells.append(
                     PlaceCell(
                         photos: try row.value("photos"), newest: Self.number(row, 1),
-                        mark: try Self.mark(row, 8), place: MetadataDecision(row: row)?.placeText,
+                        mark: Self.mark(row, 8), place: MetadataDecision(row: row)?.placeText,
                         latitude: try row.value("latitude"), longitude: try row.value("longitude"),
                         west: try row.value("west"), south: try row.value("south"), east: try row.value("east"),
                         north: try row.value("north")))
+                return true
             }
-            return Bounded(values: cells, isCut: false)
+            return Bounded(values: cells, isCut: isCut)
         }
     }
 }

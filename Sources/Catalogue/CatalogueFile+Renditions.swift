@@ -1,5 +1,4 @@
 package import FileValues
-import GRDB
 
 /// The result of one rendition of a photo, where no file shows it.
 package struct RenditionRecord: Hashable, Sendable {
@@ -36,16 +35,18 @@ extension CatalogueFile {
     /// Records renditions, replacing earlier rows. Photos without a row are skipped.
     package func record(_ renditions: [RenditionRecord]) throws(CatalogueError) {
         try write("recording renditions") { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    INSERT OR REPLACE INTO rendition (photo_id, kind, at, reason, likeness)
-                    SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM photo WHERE id = ?1)
-                    """)
             for rendition in renditions {
-                try statement.execute(arguments: [
-                    rendition.photoID, rendition.kind, rendition.at.nanosecondsSince1970, rendition.reason,
-                    rendition.likeness.map { Int64(bitPattern: $0) },
-                ])
+                try db.run(
+                    """
+                    INSERT INTO rendition (photo_id, kind, at, reason, likeness)
+                    SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM photo WHERE id = ?1)
+                    ON CONFLICT (photo_id, kind) DO UPDATE SET
+                        at = excluded.at, reason = excluded.reason, likeness = excluded.likeness
+                    """,
+                    [
+                        rendition.photoID, rendition.kind, rendition.at.nanosecondsSince1970, rendition.reason,
+                        rendition.likeness.map { Int64(bitPattern: $0) },
+                    ])
             }
         }
     }
@@ -53,7 +54,7 @@ extension CatalogueFile {
     /// Returns the recorded renditions of one photo.
     package func renditions(ofPhoto id: Int64) throws(CatalogueError) -> [RenditionRecord] {
         try read("reading renditions") { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM rendition WHERE photo_id = ?", arguments: [id]).map { row in
+            try db.rows("SELECT * FROM rendition WHERE photo_id = ?", [id]).map { row in
                 RenditionRecord(
                     photoID: try row.value("photo_id"), kind: try row.value("kind"), at: try row.time("at"),
                     reason: try row.optional("reason"),
@@ -65,19 +66,17 @@ extension CatalogueFile {
     /// Returns the known perceptual hashes of the library's photos, first filed first, of one inbox or of all.
     package func likenesses(inbox: String? = nil) throws(CatalogueError) -> [PhotoLikeness] {
         try read("reading what photos look like") { db in
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT r.photo_id AS id, r.likeness AS likeness FROM rendition AS r
-                    JOIN photo AS p ON p.id = r.photo_id
-                    WHERE r.kind = 'hash' AND r.likeness IS NOT NULL AND p.superseded_at IS NULL
-                        AND (?1 IS NULL OR p.inbox = ?1)
-                    ORDER BY r.photo_id
-                    """,
-                arguments: [inbox])
             var found: [PhotoLikeness] = []
-            while let row = try rows.next() {
-                found.append(PhotoLikeness(photoID: row[0], likeness: UInt64(bitPattern: row[1] as Int64)))
+            try db.each(
+                """
+                SELECT r.photo_id AS id, r.likeness AS likeness FROM rendition AS r
+                JOIN photo AS p ON p.id = r.photo_id
+                WHERE r.kind = 'hash' AND r.likeness IS NOT NULL AND p.superseded_at IS NULL
+                    AND (?1 IS NULL OR p.inbox = ?1)
+                ORDER BY r.photo_id
+                """, [inbox]
+            ) { row in
+                found.append(PhotoLikeness(photoID: try row.value("id"), likeness: try row.unsigned("likeness")))
             }
             return found
         }

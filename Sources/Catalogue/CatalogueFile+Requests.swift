@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 package import LinuxKernel
 
 extension CatalogueFile {
@@ -14,7 +12,7 @@ extension CatalogueFile {
             columns["step"] = step.rawValue
             columns["note"] = note
             if step != .begun { columns["ended_at"] = request.at.nanosecondsSince1970 }
-            return try insert(columns, into: "request", db)
+            return try db.insert(columns, into: "request")
         }
     }
 
@@ -25,33 +23,29 @@ extension CatalogueFile {
     ) throws(CatalogueError) {
         try write("ending a request") { db in
             let step: StoredRequest.Step = move == nil ? .undone : .done
-            try db.execute(
-                sql: "UPDATE request SET step = ?, ended_at = ?, note = ? WHERE id = ? AND step = 'begun'",
-                arguments: [step.rawValue, at.nanosecondsSince1970, note, id])
-            guard db.changesCount == 1 else {
+            let ended = try db.rowsChanged(
+                by: "UPDATE request SET step = ?, ended_at = ?, note = ? WHERE id = ? AND step = 'begun'",
+                [step.rawValue, at.nanosecondsSince1970, note, id])
+            guard ended == 1 else {
                 throw CatalogueError(.other, "ending a request", "there is no request \(id) under way")
             }
             guard let move else { return }
-            var columns = move.columns
-            columns["id"] = id
-            try db.execute(
-                sql: """
-                    UPDATE request SET destination_path = :destination_path, inode = :inode, size = :size,
-                        modified = :modified, modified_ns = :modified_ns, changed = :changed, changed_ns = :changed_ns
-                    WHERE id = :id
-                    """,
-                arguments: StatementArguments(
-                    columns.filter { key, _ in
-                        ![
-                            "token", "source_root", "source_path", "destination_root", "sha256",
-                        ].contains(key)
-                    }))
-            try db.execute(
-                sql: """
-                    UPDATE photo SET superseded_at = coalesce(superseded_at, ?1), undone_by = ?2
-                    WHERE id = (SELECT photo_id FROM request WHERE id = ?2 AND what = 'undo')
-                    """,
-                arguments: [at.nanosecondsSince1970, id])
+            try db.run(
+                """
+                UPDATE request SET destination_path = ?, inode = ?, size = ?, modified = ?, modified_ns = ?, changed = ?,
+                    changed_ns = ?
+                WHERE id = ?
+                """,
+                [
+                    move.destinationPath, Int64(bitPattern: move.identity.inode), Int64(bitPattern: move.identity.size),
+                    move.identity.modified.seconds, Int64(move.identity.modified.nanoseconds),
+                    move.identity.changed.seconds, Int64(move.identity.changed.nanoseconds), id,
+                ])
+            try db.run(
+                """
+                UPDATE photo SET superseded_at = coalesce(superseded_at, ?1), undone_by = ?2
+                WHERE id = (SELECT photo_id FROM request WHERE id = ?2 AND what = 'undo')
+                """, [at.nanosecondsSince1970, id])
         }
     }
 
@@ -59,9 +53,9 @@ extension CatalogueFile {
     package func expireRequests(_ ids: [Int64], note: String? = nil) throws(CatalogueError) {
         try write("expiring discarded files") { db in
             for id in ids {
-                try db.execute(
-                    sql: "UPDATE request SET step = 'expired', note = coalesce(?, note) WHERE id = ? AND step = 'done'",
-                    arguments: [note, id])
+                try db.run(
+                    "UPDATE request SET step = 'expired', note = coalesce(?, note) WHERE id = ? AND step = 'done'",
+                    [note, id])
             }
         }
     }
@@ -91,8 +85,8 @@ extension CatalogueFile {
         try requests(
             """
             WHERE step IN ('done', 'expired') AND destination_root IS NOT NULL
-                AND CAST(destination_root || '/' || destination_path AS BLOB) = ? ORDER BY id DESC LIMIT 1
-            """, [path.data]
+                AND \(words.joinedPath("destination_root", "destination_path")) = ? ORDER BY id DESC LIMIT 1
+            """, [path]
         ).first
     }
 
@@ -108,22 +102,23 @@ extension CatalogueFile {
     ) throws(CatalogueError) -> [(request: StoredRequest, age: Int64)] {
         if try discarded(inbox: inbox).isEmpty { return [] }
         return try write("counting the time of the trash") { db in
-            let last = try Row.fetchOne(db, sql: "SELECT * FROM trash_clock")
+            let last = try db.first("SELECT * FROM trash_clock")
             var counted: Int64 = 0
             if let last {
                 let before = ClockReading(
                     boot: try last.value("boot"), boottime: try last.value("boottime"), wall: try last.value("wall"))
                 counted = try last.value("counted") + now.elapsed(since: before)
             }
-            try db.execute(
-                sql: "INSERT OR REPLACE INTO trash_clock (id, counted, boot, boottime, wall) VALUES (1, ?, ?, ?, ?)",
-                arguments: [counted, now.boot, now.boottime, now.wall])
+            try db.run(
+                """
+                INSERT INTO trash_clock (id, counted, boot, boottime, wall) VALUES (1, ?, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET counted = excluded.counted, boot = excluded.boot,
+                    boottime = excluded.boottime, wall = excluded.wall
+                """, [counted, now.boot, now.boottime, now.wall])
             let isInTrash = "step = 'done' AND what = 'discard' AND inbox = ?"
-            try db.execute(
-                sql: "UPDATE request SET trash_from = ? WHERE trash_from IS NULL AND \(isInTrash)",
-                arguments: [counted, inbox])
-            return try Row.fetchAll(
-                db, sql: "SELECT * FROM request WHERE \(isInTrash) ORDER BY id", arguments: [inbox]
+            try db.run("UPDATE request SET trash_from = ? WHERE trash_from IS NULL AND \(isInTrash)", [counted, inbox])
+            return try db.rows(
+                "SELECT * FROM request WHERE \(isInTrash) ORDER BY id", [inbox]
             ).map { (try StoredRequest($0), counted - (try $0.value("trash_from"))) }
         }
     }
@@ -147,9 +142,9 @@ extension CatalogueFile {
             """, [inbox, Int64(bitPattern: size)])
     }
 
-    private func requests(_ clause: String, _ arguments: StatementArguments) throws(CatalogueError) -> [StoredRequest] {
+    private func requests(_ clause: String, _ arguments: SQLArguments) throws(CatalogueError) -> [StoredRequest] {
         try read("reading requests") { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM request \(clause)", arguments: arguments).map {
+            try db.rows("SELECT * FROM request \(clause)", arguments).map {
                 try StoredRequest($0)
             }
         }
@@ -160,12 +155,12 @@ extension RequestRecord {
     fileprivate var columns: Columns {
         let own: Columns = [
             "at": at.nanosecondsSince1970, "what": what.rawValue, "user": Int64(user), "user_name": userName,
-            "inbox": inbox, "path": path?.data, "outcome_id": outcomeID, "photo_id": photoID, "as_is": isAsIs,
+            "inbox": inbox, "path": path, "outcome_id": outcomeID, "photo_id": photoID, "as_is": isAsIs,
         ]
         return own.merging(move?.columns ?? [:]) { $1 }
     }
 
-    fileprivate init(_ row: Row) throws {
+    fileprivate init(_ row: SQLRow) throws {
         guard let what = RequestKind(rawValue: try row.value("what")) else { throw UnreadableRow(column: "what") }
         self.init(
             at: try row.time("at"), what: what, user: UInt32(truncatingIfNeeded: try row.value("user") as Int64),
@@ -178,9 +173,9 @@ extension RequestRecord {
 extension RequestedMove {
     fileprivate var columns: Columns {
         [
-            "token": token, "source_root": sourceRoot.data, "source_path": sourcePath.data,
-            "destination_root": destinationRoot.data, "destination_path": destinationPath.data,
-            "sha256": Data(sha256), "inode": Int64(bitPattern: identity.inode),
+            "token": token, "source_root": sourceRoot, "source_path": sourcePath,
+            "destination_root": destinationRoot, "destination_path": destinationPath,
+            "sha256": sha256, "inode": Int64(bitPattern: identity.inode),
             "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
             "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
             "changed_ns": Int64(identity.changed.nanoseconds),
@@ -188,7 +183,7 @@ extension RequestedMove {
     }
 
     /// Nil if no file was moved.
-    fileprivate init?(_ row: Row) throws {
+    fileprivate init?(_ row: SQLRow) throws {
         guard let token: String = try row.optional("token") else { return nil }
         self.init(
             token: token, sourceRoot: try row.path("source_root"), sourcePath: try row.path("source_path"),
@@ -201,7 +196,7 @@ extension RequestedMove {
 }
 
 extension StoredRequest {
-    fileprivate init(_ row: Row) throws {
+    fileprivate init(_ row: SQLRow) throws {
         guard let step = Step(rawValue: try row.value("step")) else { throw UnreadableRow(column: "step") }
         let ended: Int64? = try row.optional("ended_at")
         self.init(

@@ -1,6 +1,5 @@
 import FileValues
 import Foundation
-import GRDB
 package import PhotoModel
 
 /// Conditions of a search; all must hold.
@@ -28,16 +27,6 @@ package struct SearchQuery: Hashable, Sendable {
     package var limit = 50
 
     package init() {}
-
-    /// The conditions on texts as an FTS5 query, nil for none. See sqlite.org/fts5.html, "Full-text Query Syntax".
-    var match: String? {
-        func quoted(_ text: String) -> String { "\"\(text.replacing("\"", with: "\"\""))\"" }
-        let parts =
-            words.map { quoted($0) + "*" } + keywords.map { "keywords : \(quoted($0))" }
-            + people.map { "people : \(quoted($0))" } + (title.map { ["title : \(quoted($0))"] } ?? [])
-            + (place.map { ["place : \(quoted($0))"] } ?? [])
-        return parts.isEmpty ? nil : parts.joined(separator: " AND ")
-    }
 }
 
 /// A part of the Earth, in degrees; north and east are positive.
@@ -60,6 +49,23 @@ package enum SearchArea: Hashable, Sendable {
                 degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees
             }
             return (wrapped(longitude - height / narrowest), south, wrapped(longitude + height / narrowest), north)
+        }
+    }
+
+    /// The arguments of `is_inside`, from which ``init(numbers:)`` makes it again.
+    var numbers: [Double] {
+        switch self {
+        case .box(let west, let south, let east, let north): [west, south, east, north]
+        case .circle(let latitude, let longitude, let radius): [latitude, longitude, radius]
+        }
+    }
+
+    init?(numbers: some RandomAccessCollection<Double>) {
+        let numbers = Array(numbers)
+        switch numbers.count {
+        case 4: self = .box(west: numbers[0], south: numbers[1], east: numbers[2], north: numbers[3])
+        case 3: self = .circle(latitude: numbers[0], longitude: numbers[1], radius: numbers[2])
+        default: return nil
         }
     }
 
@@ -104,22 +110,20 @@ extension CatalogueFile {
     /// Returns the matches, newest first, as of one moment.
     package func search(_ query: SearchQuery) throws(CatalogueError) -> [SearchHit] {
         try read("searching") { db in
-            if let area = query.area { db.add(function: Self.isInside(area)) }
             let outcome = query.outcome == nil ? "NULL" : "o.id"
             let (sql, arguments) = Self.statement(
-                query,
-                columns: "p.id AS photo_id, d.id AS description_id, m.whole AS whole, \(outcome) AS outcome_id")
-            return try Row.fetchAll(db, sql: sql, arguments: arguments).map { row in
-                let photo = try (row["photo_id"] as Int64?).flatMap { id in
-                    try Row.fetchOne(db, sql: "SELECT \(StoredPhoto.columns) FROM photo WHERE id = ?", arguments: [id])
+                query, columns: "p.id AS photo_id, d.id AS description_id, m.whole AS whole, \(outcome) AS outcome_id",
+                db.words)
+            return try db.rows(sql, arguments).map { row in
+                let photo = try (row.optional("photo_id") as Int64?).flatMap { id in
+                    try db.first("SELECT \(StoredPhoto.columns) FROM photo WHERE id = ?", [id])
                         .map { try StoredPhoto($0) }
                 }
-                let outcome = try (row["outcome_id"] as Int64?).flatMap { id in
-                    try Row.fetchOne(db, sql: "SELECT * FROM outcome WHERE id = ?", arguments: [id])
-                        .map { try StoredOutcome($0) }
+                let outcome = try (row.optional("outcome_id") as Int64?).flatMap { id in
+                    try db.first("SELECT * FROM outcome WHERE id = ?", [id]).map { try StoredOutcome($0) }
                 }
                 return SearchHit(
-                    photo: photo, description: try PhotoDescription(id: row["description_id"], db),
+                    photo: photo, description: try PhotoDescription(id: row.optional("description_id"), db),
                     metadata: MetadataDecision(row: row), outcome: outcome)
             }
         }
@@ -128,7 +132,7 @@ extension CatalogueFile {
     /// Returns the description of a photo.
     package func description(ofHash sha256: [UInt8]) throws(CatalogueError) -> PhotoDescription? {
         try read("reading a description") { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM description WHERE sha256 = ?", arguments: [Data(sha256)])
+            try db.first("SELECT * FROM description WHERE sha256 = ?", [sha256])
                 .map { try PhotoDescription($0) }
         }
     }
@@ -139,47 +143,50 @@ extension CatalogueFile {
         _ body: (StoredPhoto, PhotoDescription?, MetadataDecision?) throws -> Void
     ) throws(CatalogueError) {
         try read("reading photos") { db in
-            let photos = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(StoredPhoto.columns) FROM photo WHERE superseded_at IS NULL AND role IS NOT 'sidecar' ORDER BY id
-                    """)
-            let descriptions = try db.makeStatement(sql: "SELECT * FROM description WHERE sha256 = ?")
-            let metadata = try db.makeStatement(sql: "SELECT whole FROM metadata WHERE photo_id = ?")
-            while let row = try photos.next() {
-                let photo = try StoredPhoto(row)
-                let description = try Row.fetchOne(descriptions, arguments: [Data(photo.photo.sha256)])
-                let found = try Row.fetchOne(metadata, arguments: [photo.id])
+            try db.each(
+                """
+                SELECT photo.*, (SELECT max(id) FROM outcome WHERE photo_id = photo.id AND outcome = 'filed') AS operation,
+                    d.id AS described, d.title AS title, d.keywords AS keywords, d.rating AS rating, d.taken AS taken,
+                    d.place AS place, m.whole AS whole
+                FROM photo LEFT JOIN description AS d ON d.sha256 = photo.sha256
+                LEFT JOIN metadata AS m ON m.photo_id = photo.id
+                WHERE superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar' ORDER BY photo.id
+                """
+            ) { row in
                 try body(
-                    photo, try description.map { try PhotoDescription($0) },
-                    found.flatMap { MetadataDecision(row: $0) })
+                    try StoredPhoto(row), row["described"] == .null ? nil : try PhotoDescription(row),
+                    MetadataDecision(row: row))
             }
         }
     }
 
     /// A statement for `columns` of p (photo), d (description), m (metadata) and, where outcomes are searched, o.
-    static func statement(_ query: SearchQuery, columns: String) -> (String, StatementArguments) {
+    static func statement(
+        _ query: SearchQuery, columns: String, _ words: EngineWords
+    ) -> (String, SQLArguments) {
         var conditions: [String] = []
-        var arguments: [(any DatabaseValueConvertible)?] = []
-        func require(_ condition: String, _ value: (any DatabaseValueConvertible)?) {
+        var arguments: [(any SQLConvertible)?] = []
+        func require(_ condition: String, _ value: (any SQLConvertible)?) {
             guard let value else { return }
             conditions.append(condition)
             arguments.append(value)
         }
         // The index of texts returns the newest first, so that it is read only until there are enough.
-        let startsWithTexts = query.match != nil && query.outcome == nil
+        let match = words.textQuery(query)
+        let startsWithTexts = match != nil && query.outcome == nil
+        let hasTexts = "p.id IN (SELECT \(words.textPhoto) FROM photo_text WHERE \(words.matchesText))"
+        func contains(_ text: String) -> String { words.contains("lower(\(text))", "lower(?)") }
         require(
-            startsWithTexts ? "photo_text MATCH ?" : "p.id IN (SELECT rowid FROM photo_text WHERE photo_text MATCH ?)",
-            query.outcome == nil || query.words.isEmpty ? query.match : nil)
+            startsWithTexts ? words.matchesText : hasTexts,
+            query.outcome == nil || query.words.isEmpty ? match : nil)
         // A file with an outcome may be no photo: then its path is all that is known of it.
-        if query.outcome != nil, !query.words.isEmpty, let match = query.match {
-            let inPath = query.words.map { _ in "instr(lower(CAST(o.path AS TEXT)), lower(?)) > 0" }
-            conditions.append(
-                "(p.id IN (SELECT rowid FROM photo_text WHERE photo_text MATCH ?) OR \(inPath.joined(separator: " AND ")))"
-            )
+        if query.outcome != nil, !query.words.isEmpty, let match {
+            let inPath = query.words.map { _ in contains(words.text("o.path")) }
+            conditions.append("(\(hasTexts) OR \(inPath.joined(separator: " AND ")))")
             arguments.append(match)
             for word in query.words { arguments.append(word) }
         }
+        if startsWithTexts { conditions.append("p.id = photo_text.\(words.textPhoto)") }
         if let area = query.area {
             let box = area.box
             func isBetween(_ north: String, _ south: String, _ east: String, _ west: String) -> String {
@@ -190,13 +197,14 @@ extension CatalogueFile {
                 ? isBetween("m.latitude", "m.latitude", "m.longitude", "m.longitude")
                 : "p.id IN (SELECT id FROM photo_position WHERE \(isBetween("north", "south", "east", "west")))"
             // The index rounds, and a box is more than a circle.
-            conditions.append("\(rough) AND is_inside(m.latitude, m.longitude)")
-            arguments += [box.south, box.north, box.west, box.east]
+            let marks = area.numbers.map { _ in ", ?" }.joined()
+            conditions.append("\(rough) AND is_inside(m.latitude, m.longitude\(marks))")
+            arguments += [box.south, box.north, box.west, box.east] + area.numbers
         }
-        require("instr(lower(p.camera), lower(?)) > 0", query.camera)
-        require("instr(lower(m.lens), lower(?)) > 0", query.lens)
+        require(contains("p.camera"), query.camera)
+        require(contains("m.lens"), query.lens)
         let name = query.outcome == nil ? "p.original_name" : "o.path"
-        require("instr(lower(CAST(\(name) AS TEXT)), lower(?)) > 0", query.name)
+        require(contains(words.text(name)), query.name)
         require("coalesce(d.rating, m.rating) >= ?", query.rating)
         require("coalesce(p.captured, d.taken) >= ?", query.takenFrom)
         // Everything that begins with the value sorts before this.
@@ -206,7 +214,7 @@ extension CatalogueFile {
         let source =
             query.outcome == nil
             ? """
-            \(startsWithTexts ? "photo_text CROSS JOIN photo AS p ON p.id = photo_text.rowid" : "photo AS p")
+            \(startsWithTexts ? "photo_text CROSS JOIN photo AS p" : "photo AS p")
             LEFT JOIN description AS d ON d.sha256 = p.sha256
             LEFT JOIN metadata AS m ON m.photo_id = p.id
             """
@@ -219,31 +227,21 @@ extension CatalogueFile {
         arguments.append(query.limit)
         return (
             "SELECT \(columns) FROM \(source) WHERE \(conditions.joined(separator: " AND ")) ORDER BY "
-                + (startsWithTexts ? "photo_text.rowid" : query.outcome == nil ? "p.id" : "o.id") + " DESC LIMIT ?",
-            StatementArguments(arguments)
+                + (startsWithTexts ? "photo_text.\(words.textPhoto)" : query.outcome == nil ? "p.id" : "o.id")
+                + " DESC LIMIT ?",
+            arguments
         )
     }
 }
 
-extension CatalogueFile {
-    static func isInside(_ area: SearchArea) -> DatabaseFunction {
-        DatabaseFunction("is_inside", argumentCount: 2, pure: true) { values in
-            guard let latitude = Double.fromDatabaseValue(values[0]),
-                let longitude = Double.fromDatabaseValue(values[1])
-            else { return false }
-            return area.contains(latitude: latitude, longitude: longitude)
-        }
-    }
-}
-
 extension PhotoDescription {
-    fileprivate init?(id: Int64?, _ db: Database) throws {
-        guard let id, let row = try Row.fetchOne(db, sql: "SELECT * FROM description WHERE id = ?", arguments: [id])
+    fileprivate init?(id: Int64?, _ db: any CatalogueTransaction) throws {
+        guard let id, let row = try db.first("SELECT * FROM description WHERE id = ?", [id])
         else { return nil }
         try self.init(row)
     }
 
-    fileprivate init(_ row: Row) throws {
+    fileprivate init(_ row: SQLRow) throws {
         let keywords: String? = try row.optional("keywords")
         self.init(
             title: try row.optional("title"), keywords: keywords?.split(separator: "\n").map(String.init) ?? [],

@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 
 /// The criteria by which a filed set of an inbox is found.
 package struct SetQuery: Hashable, Sendable {
@@ -30,13 +28,14 @@ extension CatalogueFile {
     /// Whether a filed set has one of the keys. Called for every photo, hence only index lookups.
     package func hasFiledSet(inbox: String, keys: [[UInt8]]) throws(CatalogueError) -> Bool {
         try read("looking for a set") { db in
-            let statement = try db.cachedStatement(
-                sql: """
+            for key in keys {
+                let isFiled = try db.value(
+                    Bool.self,
+                    """
                     SELECT EXISTS (SELECT 1 FROM photo WHERE inbox = ?1 AND set_key = ?2 AND superseded_at IS NULL)
                         OR EXISTS (SELECT 1 FROM photo WHERE inbox = ?1 AND short_key = ?2 AND superseded_at IS NULL)
-                    """)
-            for key in keys {
-                if try Bool.fetchOne(statement, arguments: [inbox, Data(key)]) == true { return true }
+                    """, [inbox, key])
+                if isFiled == true { return true }
             }
             return false
         }
@@ -51,37 +50,34 @@ extension CatalogueFile {
     /// Returns the roles and set numbers of the last `limit` files filed from `inbox`, newest first.
     package func recentRoles(inbox: String, limit: Int) throws(CatalogueError) -> [(role: String, set: Int64)] {
         try read("reading what was filed together") { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT role, coalesce(set_id, id) AS number FROM photo
-                    WHERE inbox = ? AND role IS NOT NULL AND superseded_at IS NULL ORDER BY id DESC LIMIT ?
-                    """,
-                arguments: [inbox, limit]
+            try db.rows(
+                """
+                SELECT role, coalesce(set_id, id) AS number FROM photo
+                WHERE inbox = ? AND role IS NOT NULL AND superseded_at IS NULL ORDER BY id DESC LIMIT ?
+                """, [inbox, limit]
             ).map { (role: try $0.value("role"), set: try $0.value("number")) }
         }
     }
 
     private func newestPhoto(_ query: SetQuery) throws(CatalogueError) -> StoredPhoto? {
         // Sidecars do not match: one joined to the wrong photo would draw others after it.
-        let own = "inbox = ? AND superseded_at IS NULL AND role IS NOT 'sidecar'"
+        let own = "inbox = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'"
         var found: [StoredPhoto] = []
-        func addNewest(_ condition: String, _ value: any DatabaseValueConvertible) throws(CatalogueError) {
+        func addNewest(_ condition: String, _ value: any SQLConvertible) throws(CatalogueError) {
             found += try photos("WHERE \(own) AND \(condition) ORDER BY id DESC LIMIT 1", [query.inbox, value])
         }
         if let identifier = query.contentIdentifier { try addNewest("content_id = ?", identifier) }
         for key in query.keys where found.isEmpty {
-            try addNewest("set_key = ?", Data(key))
-            try addNewest("short_key = ?", Data(key))
+            try addNewest("set_key = ?", key)
+            try addNewest("short_key = ?", key)
         }
         if found.isEmpty, !query.paths.isEmpty {
             let marks = Array(repeating: "?", count: query.paths.count).joined(separator: ", ")
-            let paths = query.paths.map { $0.data as any DatabaseValueConvertible }
             found = try photos(
                 """
                 WHERE id IN (SELECT photo_id FROM outcome WHERE path IN (\(marks)) AND inbox = ? AND outcome = 'filed')
                     AND superseded_at IS NULL AND set_key IS NULL ORDER BY id DESC LIMIT 1
-                """, StatementArguments(paths + [query.inbox]))
+                """, query.paths + [query.inbox])
         }
         return found.max { $0.id < $1.id }
     }

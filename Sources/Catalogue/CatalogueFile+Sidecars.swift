@@ -1,6 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
 import PhotoModel
 
 /// A photo whose sidecar is to be written.
@@ -25,7 +23,7 @@ package struct DueSidecar: Sendable {
             hashes = stride(from: 0, to: bytes.count, by: 32).map { Array(bytes[$0...].prefix(32)) }
         }
 
-        var bytes: Data { Data(hashes.joined()) }
+        var bytes: [UInt8] { Array(hashes.joined()) }
 
         mutating func wrote(_ hash: [UInt8]) {
             hashes = Array(([hash] + hashes.filter { $0 != hash }).prefix(Self.most))
@@ -81,14 +79,12 @@ extension CatalogueFile {
         in library: BytePath, after id: Int64, limit: Int
     ) throws(CatalogueError) -> [DueSidecar] {
         try read("reading whose sidecars are to be written") { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT \(StoredPhoto.columns) FROM sidecar CROSS JOIN photo ON photo.id = photo_id
-                    WHERE photo_id > ? AND library = ? AND is_due
-                        AND NOT EXISTS (SELECT 1 FROM pending_task WHERE name = 'rebuild') ORDER BY photo_id LIMIT ?
-                    """,
-                arguments: [id, library.data, limit]
+            try db.rows(
+                """
+                SELECT \(StoredPhoto.columns) FROM sidecar CROSS JOIN photo
+                WHERE photo.id = photo_id AND photo_id > ? AND library = ? AND \(db.words.isSet("is_due"))
+                    AND NOT EXISTS (SELECT 1 FROM pending_task WHERE name = 'rebuild') ORDER BY photo_id LIMIT ?
+                """, [id, library, limit]
             ).map { row in
                 DueSidecar(
                     stored: try StoredPhoto(row), turn: try row.value("turn"),
@@ -101,22 +97,22 @@ extension CatalogueFile {
     package func renewSidecars(in library: BytePath, _ which: SidecarRenewal) throws(CatalogueError) {
         let isChosen =
             switch which {
-            case .all: "true"
-            case .left: "(reason IS NOT NULL OR is_later)"
-            case .later: "is_later"
+            case .all: "1 = 1"
+            case .left: "(reason IS NOT NULL OR is_later = 1)"
+            case .later: words.isSet("is_later")
             }
         try write("recording that sidecars are to be looked at again") { db in
-            try db.execute(
-                sql: """
-                    UPDATE sidecar SET turn = turn + 1, is_due = true, is_later = false, reason = NULL
-                    WHERE \(isChosen) AND EXISTS (SELECT 1 FROM photo WHERE id = photo_id AND library = ?)
-                    """, arguments: [library.data])
+            try db.run(
+                """
+                UPDATE sidecar SET turn = turn + 1, is_due = 1, is_later = 0, reason = NULL
+                WHERE \(isChosen) AND EXISTS (SELECT 1 FROM photo WHERE id = photo_id AND library = ?)
+                """, [library])
             if which != .left { return }
-            try db.execute(
-                sql: """
-                    UPDATE sidecar SET is_due = false, is_later = true
-                    WHERE is_due AND EXISTS (SELECT 1 FROM photo WHERE id = photo_id AND library <> ?)
-                    """, arguments: [library.data])
+            try db.run(
+                """
+                UPDATE sidecar SET is_due = 0, is_later = 1
+                WHERE \(db.words.isSet("is_due")) AND EXISTS (SELECT 1 FROM photo WHERE id = photo_id AND library <> ?)
+                """, [library])
         }
     }
 
@@ -128,8 +124,7 @@ extension CatalogueFile {
             for (sidecar, hash) in new {
                 var said = sidecar.said
                 said.expect(hash)
-                try db.execute(
-                    sql: "UPDATE sidecar SET said = ? WHERE photo_id = ?", arguments: [said.bytes, sidecar.stored.id])
+                try db.run("UPDATE sidecar SET said = ? WHERE photo_id = ?", [said.bytes, sidecar.stored.id])
             }
         }
     }
@@ -138,19 +133,16 @@ extension CatalogueFile {
     package func record(_ outcomes: [SidecarOutcome]) throws(CatalogueError) {
         try write("recording which sidecars are written") { db in
             for (sidecar, said, reason, isLater) in outcomes {
-                try db.execute(
-                    sql: """
-                        UPDATE sidecar SET reason = :reason, is_due = turn <> :turn, is_later = :later AND turn = :turn
-                        WHERE photo_id = :photo
-                        """,
-                    arguments: [
-                        "reason": reason, "turn": sidecar.turn, "later": isLater, "photo": sidecar.stored.id,
-                    ])
+                try db.run(
+                    """
+                    UPDATE sidecar SET reason = ?1, is_due = CASE WHEN turn = ?2 THEN 0 ELSE 1 END,
+                        is_later = CASE WHEN turn = ?2 THEN ?3 ELSE 0 END
+                    WHERE photo_id = ?4
+                    """, [reason, sidecar.turn, isLater, sidecar.stored.id])
                 guard let said else { continue }
                 var all = sidecar.said
                 all.wrote(said)
-                try db.execute(
-                    sql: "UPDATE sidecar SET said = ? WHERE photo_id = ?", arguments: [all.bytes, sidecar.stored.id])
+                try db.run("UPDATE sidecar SET said = ? WHERE photo_id = ?", [all.bytes, sidecar.stored.id])
             }
         }
     }
@@ -158,7 +150,7 @@ extension CatalogueFile {
     /// Returns why the sidecar of a photo was left as it is; nil if it was not.
     package func sidecarRefusal(ofPhoto id: Int64) throws(CatalogueError) -> String? {
         try read("reading why a sidecar was left") { db in
-            try String.fetchOne(db, sql: "SELECT reason FROM sidecar WHERE photo_id = ?", arguments: [id])
+            try db.value(String.self, "SELECT reason FROM sidecar WHERE photo_id = ?", [id])
         }
     }
 
@@ -168,14 +160,14 @@ extension CatalogueFile {
         at path: BytePath, in library: BytePath, content sha256: [UInt8]? = nil
     ) throws(CatalogueError) -> Bool {
         try read("looking whether a file was filed") { db in
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM photo WHERE library = ?1 AND library_path = ?2 AND superseded_at IS NULL)
-                        OR EXISTS (SELECT 1 FROM intent WHERE library = ?1 AND library_path = ?2)
-                        OR EXISTS (SELECT 1 FROM photo WHERE sha256 = ?3)
-                        OR EXISTS (SELECT 1 FROM intent WHERE sha256 = ?3)
-                    """, arguments: [library.data, path.data, sha256.map { Data($0) }]) ?? true
+            try db.value(
+                Bool.self,
+                """
+                SELECT EXISTS (SELECT 1 FROM photo WHERE library = ?1 AND library_path = ?2 AND superseded_at IS NULL)
+                    OR EXISTS (SELECT 1 FROM intent WHERE library = ?1 AND library_path = ?2)
+                    OR EXISTS (SELECT 1 FROM photo WHERE sha256 = ?3)
+                    OR EXISTS (SELECT 1 FROM intent WHERE sha256 = ?3)
+                """, [library, path, sha256]) ?? true
         }
     }
 
@@ -186,14 +178,15 @@ extension CatalogueFile {
         try read("looking for the photo of a sidecar") { db in try isSidecar(path, in: library, said, db) }
     }
 
-    func isSidecar(_ path: BytePath, in library: BytePath, _ said: SidecarStatement, _ db: Database) throws -> Bool {
+    func isSidecar(_ path: BytePath, in library: BytePath, _ said: SidecarStatement, _ db: any CatalogueTransaction)
+        throws -> Bool
+    {
         if !said.isOwn || said.isBesidePhoto { return said.isOwn }
-        return try Row.fetchAll(
-            db,
-            sql: """
-                SELECT library_path, format FROM photo
-                WHERE sha256 = ? AND library = ? AND superseded_at IS NULL AND role IS NOT 'sidecar'
-                """, arguments: [Data(said.sha256), library.data]
+        return try db.rows(
+            """
+            SELECT library_path, format FROM photo
+            WHERE sha256 = ? AND library = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'
+            """, [said.sha256, library]
         ).contains { row in
             SidecarMetadata.names(of: try row.path("library_path"), format: try row.value("format")).contains(path)
         }
@@ -201,28 +194,29 @@ extension CatalogueFile {
 
     /// Adds what a sidecar says to what is recorded of its photo, which wins. If both say the same then, the sidecar counts
     /// as written by this catalogue.
-    func restore(_ statement: SidecarStatement, _ db: Database) throws {
+    func restore(_ statement: SidecarStatement, _ db: any CatalogueTransaction) throws {
         let said = statement.description
-        let columns: StatementArguments = [
-            "photo": Data(statement.sha256), "title": said.title, "rating": said.rating, "taken": said.taken,
-            "keywords": said.keywords.isEmpty ? nil : said.keywords.joined(separator: "\n"), "place": said.place,
+        let columns: SQLArguments = [
+            statement.sha256, said.title, said.keywords.isEmpty ? nil : said.keywords.joined(separator: "\n"),
+            said.rating, said.taken, said.place,
         ]
-        try db.execute(
-            sql: """
-                INSERT INTO description (sha256, title, keywords, rating, taken, place)
-                VALUES (:photo, :title, :keywords, :rating, :taken, :place)
-                ON CONFLICT (sha256) DO UPDATE SET
-                    title = coalesce(title, excluded.title), keywords = coalesce(keywords, excluded.keywords),
-                    rating = coalesce(rating, excluded.rating), taken = coalesce(taken, excluded.taken),
-                    place = coalesce(place, excluded.place)
-                """, arguments: columns)
+        try db.run(
+            """
+            INSERT INTO description (sha256, title, keywords, rating, taken, place) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (sha256) DO UPDATE SET
+                title = coalesce(description.title, excluded.title),
+                keywords = coalesce(description.keywords, excluded.keywords),
+                rating = coalesce(description.rating, excluded.rating),
+                taken = coalesce(description.taken, excluded.taken),
+                place = coalesce(description.place, excluded.place)
+            """, columns)
         guard let hash = statement.hash else { return }
-        try db.execute(
-            sql: """
-                UPDATE sidecar SET said = :said
-                WHERE said IS NULL AND photo_id IN (SELECT id FROM photo WHERE sha256 = :photo)
-                    AND EXISTS (SELECT 1 FROM description WHERE sha256 = :photo AND (title, keywords, rating, taken, place)
-                        IS (:title, :keywords, :rating, :taken, :place))
-                """, arguments: columns + ["said": Data(hash)])
+        try db.run(
+            """
+            UPDATE sidecar SET said = ?7
+            WHERE said IS NULL AND photo_id IN (SELECT id FROM photo WHERE sha256 = ?1)
+                AND EXISTS (SELECT 1 FROM description WHERE sha256 = ?1 AND (title, keywords, rating, taken, place)
+                    IS NOT DISTINCT FROM (?2, ?3, ?4, ?5, ?6))
+            """, columns + [hash])
     }
 }

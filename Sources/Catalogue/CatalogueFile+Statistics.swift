@@ -1,5 +1,4 @@
 package import FileValues
-import GRDB
 
 /// The outcomes of one inbox on one day.
 package struct DayCounts: Hashable, Sendable {
@@ -15,19 +14,16 @@ extension CatalogueFile {
     /// Counts the files with each outcome since `time`, by local day and inbox, newest day first.
     package func countsByDay(since time: FileTime, inbox: String?) throws(CatalogueError) -> [DayCounts] {
         try read("counting outcomes") { db in
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT date(o.at / 1000000000, 'unixepoch', 'localtime') AS day, o.inbox AS inbox,
-                        o.outcome AS outcome, count(*) AS files,
-                        coalesce(sum(CASE WHEN o.outcome = 'filed' THEN p.size END), 0) AS bytes
-                    FROM outcome AS o LEFT JOIN photo AS p ON p.id = o.photo_id
-                    WHERE o.at >= ?1 AND (?2 IS NULL OR o.inbox = ?2)
-                    GROUP BY 1, 2, 3 ORDER BY 1 DESC, 2
-                    """,
-                arguments: [time.nanosecondsSince1970, inbox])
             var days: [DayCounts] = []
-            while let row = try rows.next() {
+            try db.each(
+                """
+                SELECT \(db.words.localDay("o.at")) AS day, o.inbox AS inbox, o.outcome AS outcome, count(*) AS files,
+                    CAST(coalesce(sum(CASE WHEN o.outcome = 'filed' THEN p.size END), 0) AS BIGINT) AS bytes
+                FROM outcome AS o LEFT JOIN photo AS p ON p.id = o.photo_id
+                WHERE o.at >= ?1 AND (?2 IS NULL OR o.inbox = ?2)
+                GROUP BY 1, 2, 3 ORDER BY 1 DESC, 2
+                """, [time.nanosecondsSince1970, inbox]
+            ) { row in
                 guard let kind = OutcomeKind(rawValue: try row.value("outcome")) else {
                     throw UnreadableRow(column: "outcome")
                 }

@@ -1,6 +1,3 @@
-import GRDB
-import GRDBSQLite
-
 /// A photo or a set in the timeline.
 package struct Tile: Hashable, Sendable {
     /// Days since 1970 of the local time as recorded; ``noDay`` without one.
@@ -37,13 +34,11 @@ extension CatalogueFile {
     /// The days that have photos, and how many; the newest first, and those without a date last.
     package func days() throws(CatalogueError) -> [(day: Int32, photos: UInt32)] {
         try read("reading the days of photos") { db in
-            let rows = try Row.fetchCursor(
-                try db.cachedStatement(sql: "SELECT day, photos FROM tile_day WHERE photos > 0 ORDER BY day DESC"))
             var days: [(day: Int32, photos: UInt32)] = []
             var undated: UInt32 = 0
-            while let row = try rows.next() {
+            try db.each("SELECT day, photos FROM tile_day WHERE photos > 0 ORDER BY day DESC") { row in
                 let photos: UInt32 = Self.number(row, 1)
-                if let day = Int32(exactly: row[0] as Int64), day != Tile.noDay {
+                if let day = Int32(sqlValue: row[0]), day != Tile.noDay {
                     days.append((day, photos))
                 } else {
                     undated = UInt32(clamping: UInt64(undated) + UInt64(photos))
@@ -63,30 +58,25 @@ extension CatalogueFile {
             let others = "day < \(Int32.min) OR day > \(Tile.noDay)"
             let areThere =
                 day == Tile.noDay
-                ? try Bool.fetchOne(
-                    db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM tile_day WHERE \(others))")) : false
+                ? try db.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM tile_day WHERE \(others))") : false
             let isMeant = areThere == true ? "(day = ? OR \(others))" : "day = ?"
-            let all = try Row.fetchOne(
-                try db.cachedStatement(sql: "SELECT sum(photos) FROM tile_day WHERE photos > 0 AND \(isMeant)"),
-                arguments: [day])
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT day, second, photo_id, kind, mark FROM tile WHERE \(isMeant)
-                    ORDER BY second DESC, photo_id DESC LIMIT ? OFFSET ?
-                    """)
-            return (
-                try Self.tiles(try Row.fetchCursor(statement, arguments: [day, count, first])),
-                all.map { Self.number($0, 0) } ?? 0
-            )
+            let all = try db.first(
+                "SELECT CAST(sum(photos) AS BIGINT) FROM tile_day WHERE photos > 0 AND \(isMeant)", [day])
+            var tiles: [Tile] = []
+            try db.each(
+                """
+                SELECT day, second, photo_id, kind, mark FROM tile WHERE \(isMeant)
+                ORDER BY second DESC, photo_id DESC LIMIT ? OFFSET ?
+                """, [day, count, first]
+            ) { tiles.append(Self.tile($0)) }
+            return (tiles, all.map { Self.number($0, 0) } ?? 0)
         }
     }
 
     /// The content's hash of a photo that is in the library; nil for one that is not any more.
     package func hash(ofPhoto id: Int64) throws(CatalogueError) -> [UInt8]? {
         try read("reading a photo") { db in
-            let statement = try db.cachedStatement(
-                sql: "SELECT sha256 FROM photo WHERE id = ? AND superseded_at IS NULL")
-            return try Row.fetchOne(statement, arguments: [id])?.bytes("sha256")
+            try db.first("SELECT sha256 FROM photo WHERE id = ? AND superseded_at IS NULL", [id])?.bytes("sha256")
         }
     }
 
@@ -97,76 +87,41 @@ extension CatalogueFile {
     ) throws(CatalogueError) -> Bounded<Tile> {
         var query = query
         query.limit = limit + 1
-        let (found, arguments) = Self.statement(query, columns: "p.id AS id, p.set_id AS set_id")
+        let (found, arguments) = Self.statement(query, columns: "p.id AS id, p.set_id AS set_id", words)
         return try read("searching", while: goesOn) { db in
-            if let area = query.area { db.add(function: Self.isInside(area)) }
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT tile.day, tile.second, tile.photo_id, tile.kind, tile.mark FROM (\(found)) AS one
-                    LEFT JOIN tile ON tile.photo_id = CASE WHEN one.set_id IS NULL THEN one.id ELSE (
-                        SELECT photo_id FROM tile WHERE photo_id IN (
-                            SELECT id FROM photo AS member WHERE member.set_id = one.set_id)) END
-                    """, arguments: arguments)
             // Several files of a set may be found. A temporary index for this, and for the order, takes SQLite much longer.
             var tiles: Set<Tile> = []
             var files = 0
-            while files < limit, let row = try rows.next() {
+            try db.scan(
+                """
+                SELECT tile.day, tile.second, tile.photo_id, tile.kind, tile.mark FROM (\(found)) AS one
+                LEFT JOIN tile ON tile.photo_id = CASE WHEN one.set_id IS NULL THEN one.id ELSE (
+                    SELECT photo_id FROM tile WHERE photo_id IN (
+                        SELECT id FROM photo AS member WHERE member.set_id = one.set_id)) END
+                """, arguments
+            ) { row in
                 files += 1
-                if !row.hasNull(atIndex: 2) { tiles.insert(try Self.tile(row)) }
+                if files <= limit, row[2] != .null { tiles.insert(Self.tile(row)) }
+                return files <= limit
             }
-            return Bounded(values: tiles.sorted { $1.isOlder($0) }, isCut: try files == limit && rows.next() != nil)
+            return Bounded(values: tiles.sorted { $1.isOlder($0) }, isCut: files > limit)
         }
-    }
-
-    /// Runs `body` in one read transaction, which fails when `goesOn` does not hold any more: it is asked often while SQLite
-    /// works, and before it begins.
-    func read<Value>(
-        _ operation: String, while goesOn: @escaping () -> Bool, _ body: (Database) throws -> Value
-    ) throws(CatalogueError) -> Value {
-        try read(operation) { db in
-            guard goesOn() else { throw CatalogueError(.interrupted, operation, "nobody waits for it any more") }
-            let condition = Condition(goesOn)
-            let context = Unmanaged.passUnretained(condition).toOpaque()
-            sqlite3_progress_handler(
-                db.sqliteConnection, 4_000,
-                { context in
-                    guard let context else { return 1 }
-                    return Unmanaged<Condition>.fromOpaque(context).takeUnretainedValue().holds() ? 0 : 1
-                }, context)
-            defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
-            return try withExtendedLifetime(condition) { try body(db) }
-        }
-    }
-
-    private static func tiles(_ rows: RowCursor) throws -> [Tile] {
-        var tiles: [Tile] = []
-        while let row = try rows.next() { tiles.append(try tile(row)) }
-        return tiles
     }
 
     /// What is no day is shown without a date.
-    private static func tile(_ row: Row) throws -> Tile {
+    private static func tile(_ row: SQLRow) -> Tile {
         Tile(
-            day: Int64.fromDatabaseValue(row[0]).flatMap(Int32.init(exactly:)) ?? Tile.noDay,
-            second: min(number(row, 1), Tile.lastSecond), photo: number(row, 2), kind: number(row, 3),
-            mark: try mark(row, 4))
+            day: Int32(sqlValue: row[0]) ?? Tile.noDay, second: min(number(row, 1), Tile.lastSecond),
+            photo: number(row, 2), kind: number(row, 3), mark: mark(row, 4))
     }
 
     /// A number that something else may have written: the nearest that there is, so that the order stays. One row hides no others.
-    static func number<Number: FixedWidthInteger>(_ row: Row, _ index: Int) -> Number {
-        Number(clamping: Int64.fromDatabaseValue(row[index]) ?? 0)
+    static func number<Number: FixedWidthInteger>(_ row: SQLRow, _ index: Int) -> Number {
+        Number(clamping: Int64(sqlValue: row[index]) ?? 0)
     }
 
-    static func mark(_ row: Row, _ index: Int) throws -> [UInt8] {
-        let mark = try row.withUnsafeData(atIndex: index) { $0.map { Array($0) } } ?? []
-        return Array((mark + [0, 0, 0, 0]).prefix(4))
+    static func mark(_ row: SQLRow, _ index: Int) -> [UInt8] {
+        let mark = [UInt8](sqlValue: row[index]) ?? []
+        return mark.count == 4 ? mark : Array((mark + [0, 0, 0, 0]).prefix(4))
     }
-}
-
-/// Whether SQLite is to go on.
-private final class Condition {
-    let holds: () -> Bool
-
-    init(_ holds: @escaping () -> Bool) { self.holds = holds }
 }

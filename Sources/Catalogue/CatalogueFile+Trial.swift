@@ -1,5 +1,4 @@
 package import FileValues
-import GRDB
 import LinuxKernel
 
 extension CatalogueFile {
@@ -19,10 +18,8 @@ extension CatalogueFile {
         }
         guard free >= Self.room else { throw CatalogueError(.diskFull, operation, "\(free) bytes are free") }
         try write(operation) { db in
-            try db.execute(
-                sql: "INSERT INTO pending_task (name, since) VALUES ('trial', ?)",
-                arguments: [time.nanosecondsSince1970])
-            try db.execute(sql: "DELETE FROM pending_task WHERE name = 'trial'")
+            try db.run("INSERT INTO pending_task (name, since) VALUES ('trial', ?)", [time.nanosecondsSince1970])
+            try db.run("DELETE FROM pending_task WHERE name = 'trial'")
         }
     }
 }

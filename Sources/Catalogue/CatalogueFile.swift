@@ -1,7 +1,4 @@
 package import FileValues
-import Foundation
-import GRDB
-import GRDBSQLite
 import LinuxKernel
 import SystemPackage
 
@@ -20,13 +17,13 @@ package final class CatalogueFile: Sendable {
 
     private let isWriter: Bool
     /// The connection; nil while none is open.
-    let connection: Locked<DatabaseQueue?>
+    let connection: Locked<SQLiteEngine?>
     private let isClosed = Locked(false)
     let openFile = Locked<OpenFile?>(nil)
     /// Whether it was too large to be checked on opening, so that ``check()`` is to be called.
     package let isUnchecked: Bool
     /// The connection of a running ``check()``, and whether it is to stop.
-    let checking = Locked<DatabaseQueue?>(nil)
+    let checking = Locked<SQLiteEngine?>(nil)
     let isClosing = Locked(false)
 
     /// A damaged catalogue file that was renamed.
@@ -86,10 +83,7 @@ package final class CatalogueFile: Sendable {
     package func closeWhole() throws(CatalogueError) {
         let operation = "closing the catalogue"
         do {
-            try database(operation).writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-                try db.execute(sql: "PRAGMA journal_mode = DELETE")
-            }
+            try database(operation).endLog()
             close()
             let file = BytePath(path)
             let directory = try openDirectory(file.parent.isEmpty ? "." : file.parent)
@@ -106,15 +100,15 @@ package final class CatalogueFile: Sendable {
         let operation = "opening the catalogue \(path)"
         isUnchecked = !Self.isCheckedAtOnce(path)
         do {
-            let database = try Self.connect(path, operation)
+            let database = try SQLiteEngine(path, for: .writing)
             connection = Locked(database)
-            try database.read { db in try Self.requireKnownVersion(db, operation) }
+            try Self.requireKnownVersion(database, operation)
             if !isUnchecked {
                 try Self.check(database, operation)
                 Self.removeDamageMark(of: path)
             }
             try Self.keepBackup(of: database, at: path)
-            try Schema.migrator.migrate(database)
+            try database.migrate()
             noteOpenFile()
         } catch {
             throw CatalogueError(error, operation)
@@ -133,20 +127,12 @@ package final class CatalogueFile: Sendable {
                 throw CatalogueError(
                     error.code == .noSuchFileOrDirectory ? .missing : .permission, operation, "\(error)")
             }
-            var configuration = Configuration()
-            configuration.readonly = true
-            configuration.busyMode = .timeout(Self.busyTimeout)
-            // A reader may be confined so that it can make no file.
-            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA temp_store = MEMORY") }
             // What is put at the path from now on is another file for ``loss(_:)``, also if it is the one that is opened.
             noteOpenFile()
-            let database = try DatabaseQueue(path: path, configuration: configuration)
+            let database = try SQLiteEngine(path, for: .reading)
             connection.withLock { $0 = database }
-            try database.read { db in
-                try Self.requireKnownVersion(db, operation)
-                guard try Schema.migrator.hasCompletedMigrations(db) else {
-                    throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")
-                }
+            guard try Self.requireKnownVersion(database, operation) else {
+                throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")
             }
         } catch {
             throw CatalogueError(error, operation)
@@ -154,83 +140,62 @@ package final class CatalogueFile: Sendable {
     }
 
     /// Makes a durable copy of the catalogue before a migration changes it.
-    private static func keepBackup(of database: DatabaseQueue, at path: String) throws {
-        let before = try database.read { db in
-            try Schema.migrator.hasCompletedMigrations(db) ? nil : Schema.migrator.appliedIdentifiers(db).count
-        }
-        guard let before, before > 0 else { return }
-        let backup = BytePath("\(path).before-\(before + 1)")
+    private static func keepBackup(of database: SQLiteEngine, at path: String) throws {
+        let before = try database.schema()
+        guard !before.isCurrent, before.version > 0 else { return }
+        let backup = BytePath("\(path).before-\(before.version + 1)")
         let directory = try openDirectory(backup.parent.isEmpty ? "." : backup.parent)
         // An existing one is from a failed attempt, or from before a downgrade.
         try? directory.unlink(backup.name)
-        try database.writeWithoutTransaction { db in
-            try db.execute(sql: "VACUUM INTO ?", arguments: [String(decoding: backup.bytes, as: UTF8.self)])
-        }
+        try database.copy(to: String(decoding: backup.bytes, as: UTF8.self))
         try directory.openBeneath(backup.name, .read).sync()
         try directory.sync()
     }
 
-    /// Opens a connection whose commits are durable.
-    static func connect(_ path: String, _ operation: String) throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.label = "photo-inbox.catalogue"
-        configuration.journalMode = .wal
-        configuration.busyMode = .timeout(Self.busyTimeout)
-        configuration.prepareDatabase { db in try keepLogFile(db) }
-        let database = try DatabaseQueue(path: path, configuration: configuration)
-        try database.writeWithoutTransaction { db in
-            // With WAL, GRDB sets NORMAL, which may lose the last commits in a power cut.
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-            guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2 else {
-                throw CatalogueError(.other, operation, "synchronous=FULL was not accepted")
-            }
-        }
-        return database
-    }
-
-    /// Returns the error code for findings of `PRAGMA quick_check`. They may include a page that is unreadable only
-    /// now, which is no reason to replace a catalogue.
-    package static func code(of findings: [String]) -> CatalogueError.Code {
-        let beginning = "unable to get the page. error code="
-        let codes = findings.flatMap { $0.split(separator: "\n") }.compactMap { line -> CatalogueError.Code? in
-            guard let found = line.range(of: beginning) else { return nil }
-            // The extended code's lowest byte is the code itself.
-            return Int32(line[found.upperBound...].prefix { $0.isNumber })
-                .map { CatalogueError.Code(ResultCode(rawValue: $0 & 0xFF)) }
-        }
-        return codes.contains(.inputOutput) || codes.contains(.other) ? .inputOutput : .corrupt
-    }
-
-    private static func requireKnownVersion(_ db: Database, _ operation: String) throws {
-        if try Schema.migrator.hasBeenSuperseded(db) {
+    /// Returns whether the file has all migrations.
+    @discardableResult
+    private static func requireKnownVersion(_ database: SQLiteEngine, _ operation: String) throws -> Bool {
+        let schema = try database.schema()
+        if schema.isNewer {
             throw CatalogueError(.newerSchema, operation, "it was written by a newer photoinboxd")
         }
+        return schema.isCurrent
     }
 
+    /// What the engine calls differently.
+    var words: EngineWords { .sqlite }
+
     /// Returns the connection, opening one if there is none.
-    private func database(_ operation: String) throws -> DatabaseQueue {
+    func database(_ operation: String) throws -> SQLiteEngine {
         try connection.withLock { connection in
             if let connection { return connection }
             if isClosed.withLock({ $0 }) { throw CatalogueError(.other, operation, "it is closed") }
-            let another = try Self.connect(path, operation)
+            let another = try SQLiteEngine(path, for: .writing)
             connection = another
             noteOpenFile()
             return another
         }
     }
 
-    /// Runs `body` in one read transaction.
-    func read<Value>(_ operation: String, _ body: (Database) throws -> Value) throws(CatalogueError) -> Value {
-        do { return try database(operation).read(body) } catch { throw CatalogueError(error, operation) }
-    }
-
-    /// Runs `body`, each statement of which is its own transaction.
-    func writeWithoutTransaction<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try database("writing to the catalogue").writeWithoutTransaction(body)
+    /// Runs `body` in one read transaction, which fails when `goesOn` does not hold any more.
+    func read<Value>(
+        _ operation: String, while goesOn: (() -> Bool)? = nil,
+        _ body: (any CatalogueTransaction) throws -> Value
+    ) throws(CatalogueError) -> Value {
+        do {
+            return try database(operation).read(while: goesOn) { db in
+                if goesOn?() == false {
+                    throw CatalogueError(.interrupted, operation, "nobody waits for it any more")
+                }
+                return try body(db)
+            }
+        } catch { throw CatalogueError(error, operation) }
     }
 
     /// Runs `body` in one write transaction, rolled back if it throws.
-    func write<Value>(_ operation: String, _ body: (Database) throws -> Value) throws(CatalogueError) -> Value {
+    func write<Value>(
+        _ operation: String, _ body: (any CatalogueTransaction) throws -> Value
+    ) throws(CatalogueError) -> Value {
         let failure: CatalogueError
         try requireInPlace(operation)
         do {
@@ -247,12 +212,4 @@ package final class CatalogueFile: Sendable {
             return try database(operation).write(body)
         } catch { throw CatalogueError(error, operation) }
     }
-}
-
-/// Keeps the -wal and -shm files when the daemon closes: without them, a reader that may not write to the directory
-/// cannot open the database. See sqlite.org/c3ref/c_fcntl_begin_atomic_write.html, SQLITE_FCNTL_PERSIST_WAL.
-private func keepLogFile(_ db: Database) throws {
-    var flag: CInt = 1
-    let code = sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &flag)
-    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
 }

@@ -1,5 +1,4 @@
 package import FileValues
-import GRDB
 import LinuxKernel
 package import PhotoModel
 import SystemPackage
@@ -15,7 +14,7 @@ package final class PlaceNames {
     private let paths: [BytePath]
     private let report: (String) -> Void
     private var known: (path: BytePath, device: UInt64, file: FileIdentity)?
-    private var table: DatabaseQueue?
+    private var table: SQLiteEngine?
 
     /// Of these files the first that exists is the table. `report` gets a sentence for people.
     package init(_ paths: [BytePath], report: @escaping (String) -> Void) {
@@ -50,7 +49,7 @@ package final class PlaceNames {
 
     private func refuse(_ error: any Error) {
         (table, version) = (nil, nil)
-        let reason = (error as? DatabaseError).map { $0.message ?? "\($0.resultCode)" } ?? "\(error)"
+        let reason = (error as? any EngineError)?.text ?? "\(error)"
         report("\(known?.path.escaped ?? "") is not used, so photos get no names of places: \(reason)")
     }
 
@@ -64,7 +63,7 @@ package final class PlaceNames {
         "place_position": "CREATE VIRTUAL TABLE place_position USING rtree (id, south, north, west, east)",
     ]
 
-    private static func open(_ path: BytePath) throws -> (DatabaseQueue, String) {
+    private static func open(_ path: BytePath) throws -> (SQLiteEngine, String) {
         let path = try realPath(path)
         let directory = try openDirectory(path.parent)
         let header = try directory.openBeneath(path.name, [.read, .nonBlocking]).read(72)
@@ -72,15 +71,10 @@ package final class PlaceNames {
         guard header.count == 72, header.starts(with: Array("SQLite format 3\0".utf8)), header[18...19] == [1, 1],
             header[68...] == [0x50, 0x49, 0x4E, 0x4D]
         else { throw Refusal(description: "scripts/place-names has not made it") }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0")
-        }
-        let table = try DatabaseQueue(path: String(decoding: path.bytes, as: UTF8.self), configuration: configuration)
+        let table = try SQLiteEngine(String(decoding: path.bytes, as: UTF8.self), for: .foreign)
         let version = try table.read { db in
             let shadows = ["node", "parent", "rowid"].map { "place_position_\($0)" }
-            let entries = try Row.fetchAll(db, sql: "SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema")
+            let entries = try db.rows("SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema")
             let isOurs = try entries.allSatisfy { entry in
                 let (type, name, sql): (String, String, String) = (
                     try entry.value("type"), try entry.value("name"), try entry.value("sql")
@@ -91,7 +85,7 @@ package final class PlaceNames {
             guard isOurs, entries.count == schema.count + shadows.count else {
                 throw Refusal(description: "its tables are not those of this version")
             }
-            let row = try Row.fetchOne(db, sql: "SELECT value FROM about WHERE name = 'version'")
+            let row = try db.first("SELECT value FROM about WHERE name = 'version'")
             guard let version: String = try row?.optional("value"), version.utf8.count == 64 else {
                 throw Refusal(description: "it has no version")
             }
@@ -104,7 +98,9 @@ package final class PlaceNames {
 
     private typealias Candidate = (id: Int64, distance: Double)
 
-    private static func nearest(to position: PhotoMetadata.Position, _ db: Database) throws -> NearbyPlace? {
+    private static func nearest(to position: PhotoMetadata.Position, _ db: any CatalogueTransaction) throws
+        -> NearbyPlace?
+    {
         var radius = 2_000.0
         var found = try places(within: radius, of: position, db)
         while found.isEmpty, radius < farthest {
@@ -134,21 +130,20 @@ package final class PlaceNames {
     }
 
     private static func places(
-        within radius: Double, of position: PhotoMetadata.Position, _ db: Database
+        within radius: Double, of position: PhotoMetadata.Position, _ db: any CatalogueTransaction
     ) throws -> [Candidate] {
         let area = SearchArea.circle(latitude: position.latitude, longitude: position.longitude, radius: radius)
         let box = area.box
         let sides = box.west <= box.east ? "AND" : "OR"
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT id, (south + north) / 2, (west + east) / 2 FROM place_position
-                WHERE north >= ? AND south <= ? AND (east >= ? \(sides) west <= ?)
-                """)
-        let rows = try Row.fetchCursor(statement, arguments: [box.south, box.north, box.west, box.east])
         var found: [Candidate] = []
-        while let row = try rows.next() {
-            guard let id = Int64.fromDatabaseValue(row[0]), let north = Double.fromDatabaseValue(row[1]),
-                let east = Double.fromDatabaseValue(row[2])
+        try db.each(
+            """
+            SELECT id, (south + north) / 2, (west + east) / 2 FROM place_position
+            WHERE north >= ? AND south <= ? AND (east >= ? \(sides) west <= ?)
+            """, [box.south, box.north, box.west, box.east]
+        ) { row in
+            guard let id = Int64(sqlValue: row[0]), let north = Double(sqlValue: row[1]),
+                let east = Double(sqlValue: row[2])
             else { throw UnreadableRow(column: "place_position") }
             let distance = SearchArea.distance((position.latitude, position.longitude), (north, east))
             if distance <= radius { found.append((id, distance)) }
@@ -156,13 +151,14 @@ package final class PlaceNames {
         return found
     }
 
-    private static func row(_ table: String, _ id: Int64, _ db: Database) throws -> Row {
-        let statement = try db.cachedStatement(sql: "SELECT * FROM \(table) WHERE id = ?")
-        guard let row = try Row.fetchOne(statement, arguments: [id]) else { throw UnreadableRow(column: "\(table).id") }
+    private static func row(_ table: String, _ id: Int64, _ db: any CatalogueTransaction) throws -> SQLRow {
+        guard let row = try db.first("SELECT * FROM \(table) WHERE id = ?", [id]) else {
+            throw UnreadableRow(column: "\(table).id")
+        }
         return row
     }
 
-    private static func text(_ row: Row, _ column: String) throws -> String? {
+    private static func text(_ row: SQLRow, _ column: String) throws -> String? {
         guard let text: String = try row.optional(column) else { return nil }
         return String(text.prefix(200))
     }

@@ -1,8 +1,6 @@
 import FileValues
-import Foundation
-import GRDB
 
-// Conversions between this module's values and SQLite's. Unsigned numbers keep their bits. Reading a row that this
+// Conversions between this module's values and those of SQL. Unsigned numbers keep their bits. Reading a row that this
 // program cannot have written throws instead of trapping, since the file may have been edited or damaged.
 
 extension FileTime {
@@ -20,60 +18,13 @@ extension FileTime {
     }
 }
 
-extension BytePath {
-    var data: Data { Data(bytes) }
-}
-
-/// A row with a value that this program does not write.
-struct UnreadableRow: Error, CustomStringConvertible {
-    let column: String
-    var description: String { "unreadable column \(column)" }
-}
-
-extension Row {
-    func value<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
-        guard hasColumn(column), let value = try Value.fromDatabaseValueChecked(self[column] as DatabaseValue) else {
-            throw UnreadableRow(column: column)
-        }
-        return value
-    }
-
-    func optional<Value: DatabaseValueConvertible>(_ column: String) throws -> Value? {
-        (self[column] as DatabaseValue).isNull ? nil : try value(column)
-    }
-
-    func path(_ column: String) throws -> BytePath { BytePath(try value(column) as Data) }
-
-    func bytes(_ column: String) throws -> [UInt8]? { (try optional(column) as Data?).map { Array($0) } }
-
-    func time(_ column: String) throws -> FileTime { FileTime(nanosecondsSince1970: try value(column)) }
-
-    func unsigned(_ column: String) throws -> UInt64 { UInt64(bitPattern: try value(column)) }
-
-    func fileTime(_ column: String) throws -> FileTime {
-        let fraction: Int64 = try value("\(column)_ns")
-        guard (0..<1_000_000_000).contains(fraction) else { throw UnreadableRow(column: column) }
-        return FileTime(seconds: try value(column), nanoseconds: UInt32(fraction))
-    }
-
-    private func hasColumn(_ column: String) -> Bool { columnNames.contains(column) }
-}
-
-extension DatabaseValueConvertible {
-    fileprivate static func fromDatabaseValueChecked(_ value: DatabaseValue) throws -> Self? {
-        fromDatabaseValue(value)
-    }
-}
-
-typealias Columns = [String: (any DatabaseValueConvertible)?]
-
 extension PhotoRecord {
     /// Values of the columns that `photo` and `intent` share.
     var columns: Columns {
         [
-            "sha256": Data(sha256), "size": Int64(bitPattern: size), "library": library.data,
-            "library_path": libraryPath.data, "inbox": inbox, "source_path": sourcePath.data,
-            "original_name": originalName.data, "format": format, "captured": captured?.local,
+            "sha256": sha256, "size": Int64(bitPattern: size), "library": library,
+            "library_path": libraryPath, "inbox": inbox, "source_path": sourcePath,
+            "original_name": originalName, "format": format, "captured": captured?.local,
             "captured_offset": captured?.offset, "captured_provenance": captured?.provenance, "width": width,
             "height": height, "orientation": orientation.map { Int64($0) }, "camera": camera, "proof": proof,
             "source_inode": Int64(bitPattern: sourceIdentity.inode),
@@ -81,12 +32,12 @@ extension PhotoRecord {
             "source_modified_ns": Int64(sourceIdentity.modified.nanoseconds),
             "source_changed": sourceIdentity.changed.seconds,
             "source_changed_ns": Int64(sourceIdentity.changed.nanoseconds),
-            "role": part.role, "content_id": part.contentIdentifier, "set_key": part.key.map { Data($0) },
-            "short_key": part.shortKey.map { Data($0) }, "origin": origin,
+            "role": part.role, "content_id": part.contentIdentifier, "set_key": part.key,
+            "short_key": part.shortKey, "origin": origin,
         ]
     }
 
-    init(_ row: Row) throws {
+    init(_ row: SQLRow) throws {
         let local: String? = try row.optional("captured")
         let size = try row.unsigned("size")
         self.init(
@@ -118,19 +69,19 @@ extension StoredPhoto {
         "*, (SELECT max(id) FROM outcome WHERE photo_id = photo.id AND outcome = 'filed') AS operation"
 
     /// A row of ``columns``, or of the table alone.
-    init(_ row: Row) throws {
+    init(_ row: SQLRow) throws {
         let superseded: Int64? = try row.optional("superseded_at")
         self.init(
             id: try row.value("id"), setID: try row.optional("set_id"), filedAt: try row.time("filed_at"),
             sourceKept: try row.value("source_kept"),
             supersededAt: superseded.map { FileTime(nanosecondsSince1970: $0) },
             supersededBy: try row.optional("superseded_by"), undoneBy: try row.optional("undone_by"),
-            operation: row["operation"], photo: try PhotoRecord(row))
+            operation: row["operation"].flatMap { Int64(sqlValue: $0) }, photo: try PhotoRecord(row))
     }
 }
 
 extension StoredIntent {
-    init(_ row: Row) throws {
+    init(_ row: SQLRow) throws {
         guard let step = Step(rawValue: try row.value("step")) else { throw UnreadableRow(column: "step") }
         self.init(
             id: try row.value("id"), token: try row.value("token"), since: try row.time("since"), step: step,
@@ -143,15 +94,15 @@ extension StoredIntent {
 extension OutcomeRecord {
     var columns: Columns {
         [
-            "at": at.nanosecondsSince1970, "inbox": inbox, "path": path.data, "outcome": outcome.rawValue,
-            "reason": reason, "sha256": sha256.map { Data($0) }, "photo_id": photoID,
-            "destination": destination?.data,
+            "at": at.nanosecondsSince1970, "inbox": inbox, "path": path, "outcome": outcome.rawValue,
+            "reason": reason, "sha256": sha256, "photo_id": photoID,
+            "destination": destination,
         ]
     }
 }
 
 extension StoredOutcome {
-    init(_ row: Row) throws {
+    init(_ row: SQLRow) throws {
         guard let kind = OutcomeKind(rawValue: try row.value("outcome")) else { throw UnreadableRow(column: "outcome") }
         let destination = try row.bytes("destination")
         self.init(
@@ -166,15 +117,15 @@ extension StoredOutcome {
 extension KeptSource {
     var columns: Columns {
         [
-            "inbox": inbox, "path": path.data, "since": since.nanosecondsSince1970, "why": why,
-            "outcome_id": outcomeID, "sha256": sha256.map { Data($0) }, "inode": Int64(bitPattern: identity.inode),
+            "inbox": inbox, "path": path, "since": since.nanosecondsSince1970, "why": why,
+            "outcome_id": outcomeID, "sha256": sha256, "inode": Int64(bitPattern: identity.inode),
             "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
             "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
             "changed_ns": Int64(identity.changed.nanoseconds),
         ]
     }
 
-    init(_ row: Row) throws {
+    init(_ row: SQLRow) throws {
         self.init(
             inbox: try row.value("inbox"), path: try row.path("path"),
             identity: FileIdentity(

@@ -1,4 +1,5 @@
 import FileValues
+import Foundation
 import GRDB
 import Testing
 
@@ -35,7 +36,7 @@ struct DamageRowsTests {
             let steps = try database.read { db in
                 try Row.fetchAll(
                     db, sql: "EXPLAIN QUERY PLAN SELECT since \(CatalogueFile.isDamaged) \(rest)",
-                    arguments: [photo(1).library.data]
+                    arguments: [Data(photo(1).library.bytes)]
                 ).map { row -> String in row["detail"] }
             }
             #expect(steps.count == 2 && steps[1].hasPrefix("SEARCH photo USING INTEGER PRIMARY KEY"), "\(steps)")

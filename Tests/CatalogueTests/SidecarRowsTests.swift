@@ -1,6 +1,5 @@
 import FileValues
 import Foundation
-import GRDB
 import Testing
 
 @testable import Catalogue
@@ -227,9 +226,9 @@ struct SidecarRowsTests {
         try old.record(due.map { ($0, photo(9).sha256, nil, false) })
         let (size, page) = try old.read("finding the page of an index") { db in
             (
-                try #require(try Int.fetchOne(db, sql: "PRAGMA page_size")),
+                try #require(try db.value(Int.self, "PRAGMA page_size")),
                 try #require(
-                    try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'photo_sha256'"))
+                    try db.value(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'photo_sha256'"))
             )
         }
         try old.closeWhole()

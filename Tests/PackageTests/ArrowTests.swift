@@ -92,6 +92,14 @@ struct ArrowTests {
         }
     }
 
+    @Test("GRDB is imported where SQLite is, and nowhere else")
+    func databaseImports() throws {
+        let importing = try Checkout.files(below: "Sources", suffix: ".swift")
+            .filter { $0.value.contains(#/(?m)^.*\bimport (\w+ )?GRDB/#) }.keys
+        #expect(!importing.isEmpty)
+        #expect(importing.filter { !$0.hasPrefix("Sources/Catalogue/SQLite/") } == [])
+    }
+
     @Test("Folders of a module form no cycle")
     func cyclesOfFolders() throws {
         let found = try imports.keys.flatMap { module in
