@@ -245,11 +245,13 @@ let package = Package(
                 "Reporting", "SystemMonitor", "WebAccounts", "WebServing",
             ]),
         .target(name: "CPasswords", cSettings: [checked]),
+        .target(name: "CCompression", cSettings: [checked]),
         module("WebAccounts", ["CPasswords", "FileValues", "LinuxKernel", "SystemMonitor", crypto, system]),
         module(
             "WebPages",
             [
-                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "FileValues", "Filing",
+                "CCompression", "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "FileValues",
+                "Filing",
                 "HTTPValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "WebAccounts",
                 "WebServing", system,
             ], embedded: "Resources"),

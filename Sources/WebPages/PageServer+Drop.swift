@@ -73,13 +73,13 @@ extension PageServer {
         guard head.method == .get || head.method == .head else { return nil }
         switch (rest.first, rest.count) {
         case (nil, _) where target.isDirectory:
-            return WebResponse(.html, .bytes(PageAssets.guestPage), caching: .asking)
+            return WebResponse(.html, .bytes(PageAssets.guestPage), caching: .asking).compressed(for: head)
         case (nil, _):
             // The page's addresses are relative.
             let place = "\(percentEncoded(target.segments[1].utf8))/"
             return WebResponse(.permanentRedirect, WebResponse.guards(of: .bytes) + [("Location", place)])
         case ("s", 3) where target.segments[3] == PageAssets.version && !target.isDirectory:
-            return .asset(named: target.segments[4])
+            return .asset(named: target.segments[4], for: head)
         default: return nil
         }
     }

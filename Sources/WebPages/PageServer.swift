@@ -82,8 +82,8 @@ package struct PageServer: Sendable {
     private func answer(_ route: Route, _ request: WebRequest, _ person: Person?) async -> WebResponse {
         switch route {
         case .page:
-            return WebResponse(.html, .bytes(PageAssets.page), caching: .asking)
-        case .asset(let name): return .asset(named: name) ?? .notFound
+            return WebResponse(.html, .bytes(PageAssets.page), caching: .asking).compressed(for: request.head)
+        case .asset(let name): return .asset(named: name, for: request.head) ?? .notFound
         case .person: return .json(Self.json(person))
         case .session:
             return request.head.method == .delete ? await signOut(request) : await signIn(request)

@@ -105,7 +105,9 @@ struct Wall: Sendable {
         case .search:
             let query = try SearchQuery(head.target)
             return Self.list(try await searches.photos(matching: query, unless: request.hasLeft))
-        case .places: return try await searches.places(in: try PlaceGrid(head.target), unless: request.hasLeft)
+        case .places:
+            return try await searches.places(in: try PlaceGrid(head.target), unless: request.hasLeft)
+                .compressed(for: head)
         case .leaflet(let part):
             guard let content = await wall.leaflet(part) else { return .notFound }
             return await content.response(part.type, head, caching: .asking)
@@ -130,12 +132,16 @@ struct Wall: Sendable {
     private func days(_ bytes: [UInt8], _ head: RequestHead) -> WebResponse {
         var hasher = ContentHasher()
         bytes.withUnsafeBytes { hasher.update($0) }
-        let tag = EntityTag("\(hasher.hash())")
+        // What is compressed is another representation, with a tag of its own.
+        let compressed = head.acceptsGzip ? Compression.gzip(bytes) : nil
+        let tag = EntityTag("\(hasher.hash())\(compressed == nil ? "" : "-gzip")")
         let fields = [(name: "ETag", value: tag.description)]
         switch Precondition(head, tag) {
         case .failed: return .failure(.preconditionFailed, "it has changed")
-        case .notModified: return WebResponse(.bytes, .bytes([]), .notModified, caching: .asking, fields: fields)
-        case .proceed: return WebResponse(.bytes, .bytes(bytes), caching: .asking, fields: fields)
+        case .notModified:
+            return WebResponse(
+                .bytes, .bytes([]), .notModified, caching: .asking, fields: fields + Compression.variance)
+        case .proceed: return WebResponse(.bytes, .bytes(bytes), caching: .asking, fields: fields).encoded(compressed)
         }
     }
 

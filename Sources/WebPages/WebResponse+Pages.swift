@@ -49,8 +49,11 @@ extension WebResponse {
     }
 
     /// A part of the pages; nil if there is none of this name.
-    static func asset(named name: String) -> WebResponse? {
-        PageAssets.asset(named: name).map { WebResponse($0.type, .bytes($0.bytes), caching: .forever) }
+    static func asset(named name: String, for head: RequestHead) -> WebResponse? {
+        PageAssets.asset(named: name).map { asset in
+            WebResponse(asset.type, .bytes(asset.bytes), caching: .forever)
+                .encoded(head.acceptsGzip ? Compression.gzip(asset.bytes, ofPart: name) : nil)
+        }
     }
 
     static func json(

@@ -11,6 +11,7 @@ import Testing
 import WebAccounts
 import WebServing
 
+@testable import PhotoModel
 @testable import WebPages
 
 @Suite("Who may ask for what")
@@ -157,6 +158,34 @@ struct PageServerTests {
         #expect(try answer("POST", "/d/x/") == nil)
     }
 
+    @Test("The pages and their parts are compressed for whoever asks for that, and nothing that may have a secret is")
+    func compressed() async throws {
+        let world = try World()
+        let server = try world.server()
+        let ana = try await world.session(of: "ana")
+        func answer(_ path: String, _ codings: String) async throws -> (fields: [String: String], bytes: [UInt8]) {
+            let answer = await server.answer(
+                to: try request("GET", path, session: ana, [(name: "Accept-Encoding", value: codings)]))
+            guard case .bytes(let bytes) = answer.body else { return ([:], []) }
+            return (Dictionary(uniqueKeysWithValues: answer.fields.map { ($0.name, $0.value) }), bytes)
+        }
+        for path in ["/", "/s/\(PageAssets.version)/app.js", "/s/\(PageAssets.version)/world.json"] {
+            let plain = try await answer(path, "identity")
+            #expect(plain.fields["Content-Encoding"] == nil && plain.fields["Vary"] == "Accept-Encoding")
+            // The second time it is what was kept.
+            for _ in 1...2 {
+                let made = try await answer(path, "gzip, deflate, br")
+                #expect(made.fields["Content-Encoding"] == "gzip" && made.fields["Vary"] == "Accept-Encoding")
+                #expect(made.fields["Content-Type"] == plain.fields["Content-Type"])
+                #expect(made.bytes.count < plain.bytes.count * 2 / 3, "\(path)")
+                #expect(decompressed(made.bytes) == plain.bytes, "\(path)")
+            }
+        }
+        for path in ["/person", "/decisions", "/nothing", "/photo/1-01010101"] {
+            #expect(try await answer(path, "gzip").fields["Content-Encoding"] == nil, "\(path)")
+        }
+    }
+
     @Test("Every answer but the page and its scripts is sandboxed, and none is guessed at or kept by others")
     func policies() async throws {
         let world = try World()
@@ -177,4 +206,12 @@ struct PageServerTests {
             #expect(fields["Cache-Control"].map { $0 == "no-store" || $0.hasPrefix("private") } == true, "\(path)")
         }
     }
+}
+
+/// What a gzip member without a name has; nil unless it is one, and is as long as it says.
+func decompressed(_ gzip: [UInt8]) -> [UInt8]? {
+    guard gzip.count > 18, gzip.prefix(4) == [0x1F, 0x8B, 8, 0] else { return nil }
+    let size = gzip.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+    let content = inflated([0x78, 0x9C] + gzip.dropFirst(10), limit: size + 1)
+    return content?.count == size ? content : nil
 }

@@ -146,6 +146,29 @@ struct WallTests {
         #expect(try await world.ask("/days?x=1").status == .badRequest)
     }
 
+    @Test("The days are compressed for whoever can decompress them, with a tag of their own")
+    func compressedDays() async throws {
+        let world = try World()
+        for number in 1...100 {
+            try world.file(UInt8(number), at: "20\(10 + number % 10)-10-\(10 + number % 19)")
+        }
+        let gzip = [(name: "Accept-Encoding", value: "br, gzip")]
+        let plain = try await world.ask("/days")
+        #expect(plain.bytes.count > 512 && plain.fields["Content-Encoding"] == nil)
+        #expect(plain.fields["Vary"] == "Accept-Encoding")
+        let answer = try await world.ask("/days", gzip)
+        #expect(answer.fields["Content-Encoding"] == "gzip" && answer.fields["Vary"] == "Accept-Encoding")
+        #expect(answer.bytes.count < plain.bytes.count)
+        #expect(decompressed(answer.bytes) == plain.bytes)
+        let (tag, plainTag) = (try #require(answer.fields["ETag"]), try #require(plain.fields["ETag"]))
+        #expect(tag != plainTag)
+        let known = try await world.ask("/days", gzip + [("If-None-Match", tag)])
+        #expect(known.status == .notModified && known.fields["ETag"] == tag)
+        #expect(known.fields["Vary"] == "Accept-Encoding" && known.fields["Content-Encoding"] == nil)
+        #expect(try await world.ask("/days", gzip + [("If-None-Match", plainTag)]).status == .ok)
+        #expect(try await world.ask("/days", [("If-None-Match", tag)]).bytes == plain.bytes)
+    }
+
     @Test("Photos of a day, the newest first, as one row for each set; malformed questions are refused")
     func tiles() async throws {
         let world = try World()
