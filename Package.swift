@@ -123,6 +123,9 @@ let package = Package(
                 "CTransfers", "ControlProtocol", "Fetching", "FileValues", "Filing", "LinuxKernel", "Settings",
                 "SystemMonitor", "Systemd", system,
             ]),
+        // A client of PostgreSQL. Nothing uses it yet.
+        .target(name: "CPostgres", cSettings: [checked]),
+        module("PostgreSQL", ["CPostgres"]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(
@@ -358,6 +361,7 @@ let package = Package(
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"], exclude: ["Pictures"]),
         tests("FetchingTests", ["Fetching", "Settings"]),
+        tests("PostgreSQLTests", ["PostgreSQL"]),
         tests("CatalogueTests", ["Catalogue", "QueueActors", "SystemMonitor", database]),
         tests("SettingsTests", ["Settings"]),
         tests("ReportingTests", ["Reporting"]),

@@ -8,7 +8,7 @@ struct ArrowTests {
     static let below: Set<String> = [
         "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonSupport", "DirectoryWatch",
         "FileValues", "Filing", "HTTPValues", "Ingest", "LibraryCare", "LinuxKernel", "LogMessages", "PhotoModel",
-        "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", "WatchCore", "WebServing",
+        "PostgreSQL", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", "WatchCore", "WebServing",
     ]
     /// The modules of each feature.
     static let features: [Set<String>] = [

@@ -1,0 +1,60 @@
+/// Why something was not done, or is not known to have been done.
+public struct PostgresError: Error, Sendable, CustomStringConvertible {
+    /// What follows from it for the caller.
+    public enum Kind: Sendable, Equatable {
+        /// No connection, or no usable answer in time: nothing was committed. The connection is closed. That a server
+        /// refuses to be connected (a wrong password, an unknown database, too many clients) is this, too: libpq has no
+        /// SQLSTATE for it, only a text in the server's language, which is in the message.
+        case unreachable
+        /// The commit was sent, and whether it happened must be looked up. The connection may be closed.
+        case unknownOutcome
+        /// A constraint of the database.
+        case refused
+        /// A lock or a conflict with another transaction: to be tried again.
+        case busy
+        case diskFull, readOnly, corrupt, permission, shuttingDown, other
+    }
+
+    /// Its class.
+    public let kind: Kind
+    /// The server's five characters; nil if the error is not the server's.
+    public let sqlState: String?
+    /// What failed and why, without a password.
+    public let message: String
+    /// Which of several statements failed, from 0.
+    public internal(set) var statement: Int?
+
+    init(_ kind: Kind, _ message: String, sqlState: String? = nil, statement: Int? = nil) {
+        self.kind = kind
+        self.sqlState = sqlState
+        self.message = message
+        self.statement = statement
+    }
+
+    /// An error of the server.
+    init(sqlState: String, message: String) {
+        self.init(Self.kind(of: sqlState), message, sqlState: sqlState)
+    }
+
+    /// The message, the state, and which statement.
+    public var description: String {
+        message + (sqlState.map { " (SQLSTATE \($0))" } ?? "") + (statement.map { ", in statement \($0 + 1)" } ?? "")
+    }
+
+    /// See appendix A of PostgreSQL's manual.
+    static func kind(of sqlState: String) -> Kind {
+        switch sqlState {
+        case "40001", "40P01", "55P03", "57014": .busy
+        case "53100": .diskFull
+        case "25006": .readOnly
+        case "XX001", "XX002": .corrupt
+        case "42501": .permission
+        default:
+            switch sqlState.prefix(2) {
+            case "23": .refused
+            case "28": .permission
+            default: sqlState.hasPrefix("57P") ? .shuttingDown : .other
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// How to connect.
+public struct PostgresParameters: Sendable {
+    /// The operator's words: `service=photoinbox`, `host=… dbname=…`, or an address `postgresql://…`.
+    public var connection: String
+    /// What the server shows as the client's name.
+    public var applicationName: String
+    /// The only schema in which names are looked up, beside that of the system.
+    public var schema: String?
+    /// Only a server that takes writes is accepted, of several hosts the one that does.
+    public var writes: Bool
+    /// For each address of a host. Not less than 2: libpq takes less for 2.
+    public var connectSeconds = 3
+    /// A larger answer closes the connection: a message of a server may claim 2 GiB, and libpq would keep all of it.
+    public var largestAnswer = 64 << 20
+    /// What is loaded.
+    public var library = "libpq.so.5"
+
+    /// With the usual limits.
+    public init(_ connection: String, applicationName: String, schema: String? = nil, writes: Bool = true) {
+        self.connection = connection
+        self.applicationName = applicationName
+        self.schema = schema
+        self.writes = writes
+    }
+
+    /// What is set beside the operator's words, and goes before them; `options` are those of the words;
+    /// those of PGOPTIONS and of a service file are overridden.
+    func ours(options: String) -> [(String, String)] {
+        var settings = ["lock_timeout=2s", "idle_in_transaction_session_timeout=10s"]
+        if let schema {
+            // Quoted as a name, and then for the server's splitting at spaces.
+            let name = schema.replacing("\"", with: "\"\"").replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
+            settings.append("search_path=\"\(name)\"")
+        }
+        return [
+            ("target_session_attrs", writes ? "read-write" : "any"), ("connect_timeout", "\(connectSeconds)"),
+            ("tcp_user_timeout", "5000"), ("keepalives", "1"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
+            ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("application_name", applicationName),
+            ("options", ([options] + settings.map { "-c \($0)" }).filter { !$0.isEmpty }.joined(separator: " ")),
+        ]
+    }
+}
