@@ -15,7 +15,7 @@ private let obstacle =
 
 extension WithSystemd {
     /// The commands of docs/guides, run as they stand there.
-    @Suite("The guides", .serialized, .enabled(if: obstacle == nil, Comment(rawValue: obstacle ?? "")))
+    @Suite("The guides", .enabled(if: obstacle == nil, Comment(rawValue: obstacle ?? "")))
     struct Guides {
         let box = SystemdBox(options: [
             "--show", "\(BuiltPrograms.directory):/photo-inbox-built", "--timeout", "400",
