@@ -51,6 +51,7 @@ package actor Accounts {
     private let owner: Owner?
     private let hasher = PasswordHasher()
     private let now: @Sendable () -> Int64
+    private let instant: @Sendable () -> ContinuousClock.Instant
     private var limit = TryLimit()
     private var strangers = 0
     private var records: AccountRecords?
@@ -63,9 +64,11 @@ package actor Accounts {
     /// in memory alone. No other server may use that directory.
     package init(
         peopleFile: BytePath? = nil, state: BytePath? = nil, owner: Owner? = nil,
-        now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }
+        now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) },
+        instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
-        (self.peopleFile, self.state, self.owner, self.now) = (peopleFile, state, owner, now)
+        (self.peopleFile, self.state, self.owner) = (peopleFile, state, owner)
+        (self.now, self.instant) = (now, instant)
     }
 
     // MARK: - Signing in
@@ -74,7 +77,7 @@ package actor Accounts {
     package func signIn(_ name: String, _ password: String, with cookies: [Secret]) async throws(Refusal) -> Secret {
         let browser = try browser(of: name, with: cookies)
         let source = browser.map { TryLimit.Source.browser($0) } ?? .stranger(name)
-        guard !source.isStranger || strangers < Self.strangersAtOnce, limit.tries(source, at: .now) else {
+        guard !source.isStranger || strangers < Self.strangersAtOnce, limit.tries(source, at: instant()) else {
             throw .tooManyTries
         }
         if source.isStranger { strangers += 1 }

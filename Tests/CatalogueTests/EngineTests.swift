@@ -5,7 +5,7 @@ import Testing
 
 @testable import Catalogue
 
-@Suite("The engine below the catalogue", .timeLimit(.minutes(10)))
+@Suite("The engine below the catalogue", .timeLimit(.minutes(60)))
 struct EngineTests {
     private let scratch: ScratchDirectory
     private let engine: SQLiteEngine

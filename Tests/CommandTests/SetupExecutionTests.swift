@@ -10,7 +10,7 @@ import Testing
 
 @testable import photoinbox
 
-@Suite("What setup examines and carries out", .timeLimit(.minutes(10))) struct SetupExecutionTests: SetupSuite {
+@Suite("What setup examines and carries out", .timeLimit(.minutes(60))) struct SetupExecutionTests: SetupSuite {
     @Test("The properties that systemctl shows are read")
     func unit() throws {
         let shown = """

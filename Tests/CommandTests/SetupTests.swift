@@ -9,7 +9,7 @@ import Testing
 
 @testable import photoinbox
 
-@Suite("What setup plans", .timeLimit(.minutes(10))) struct SetupTests: SetupSuite {
+@Suite("What setup plans", .timeLimit(.minutes(60))) struct SetupTests: SetupSuite {
     private static let beginnings: [(String, @Sendable (inout SetupMachine) -> Void)] = [
         ("a fresh machine", { _ in }),
         (

@@ -12,7 +12,7 @@ import WebServing
 
 @testable import DropPages
 
-@Suite("A device's files, by WebDAV", .timeLimit(.minutes(10)), .atMost(4))
+@Suite("A device's files, by WebDAV", .timeLimit(.minutes(60)), .atMost(4))
 struct DavServerTests {
     typealias World = UploadHandlerTests.World
 

@@ -64,7 +64,7 @@ private func hash(_ text: String) -> ContentHash {
     return hasher.hash()
 }
 
-@Suite("What a sender asks of the door", .timeLimit(.minutes(10)), .atMost(4))
+@Suite("What a sender asks of the door", .timeLimit(.minutes(60)), .atMost(4))
 struct DropServerTests {
     typealias World = UploadHandlerTests.World
 
@@ -255,7 +255,7 @@ struct DropServerTests {
     }
 }
 
-@Suite("Receipts", .timeLimit(.minutes(10)))
+@Suite("Receipts", .timeLimit(.minutes(60)))
 struct ReceiptTests {
     /// A store with its hub, which asks the daemon when the test wants it to.
     final class World: Sendable {

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import WebServing
 
-@Suite("Uploads by HTTP, through a server, into an inbox", .timeLimit(.minutes(10)), .atMost(4))
+@Suite("Uploads by HTTP, through a server, into an inbox", .timeLimit(.minutes(60)), .atMost(4))
 struct UploadHandlerTests {
     final class World: Sendable {
         let scratch: ScratchDirectory

@@ -8,7 +8,7 @@ import Testing
 
 @testable import DropStore
 
-@Suite("Where uploads go, and where they cannot", .timeLimit(.minutes(10)))
+@Suite("Where uploads go, and where they cannot", .timeLimit(.minutes(60)))
 struct DropPlaceTests {
     let world = Result { try DropWorld() }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Programs that send photos by WebDAV", .timeLimit(.minutes(20)))
+    @Suite("Programs that send photos by WebDAV", .timeLimit(.minutes(60)))
     struct Devices {
         private static func isThere(_ program: String) -> Bool { access("/usr/bin/\(program)", X_OK) == 0 }
 

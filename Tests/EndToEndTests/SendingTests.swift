@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Photos that are sent to photoinbox web", .timeLimit(.minutes(20)))
+    @Suite("Photos that are sent to photoinbox web", .timeLimit(.minutes(60)))
     struct Sending {
         /// The pages of a house, signed in to.
         private static func owner(of pages: Pages) async throws -> Client {

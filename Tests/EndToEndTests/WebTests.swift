@@ -34,7 +34,7 @@ private enum Browser: String, CaseIterable, CustomTestStringConvertible {
 }
 
 extension EndToEnd {
-    @Suite("Pages", .timeLimit(.minutes(20)))
+    @Suite("Pages", .timeLimit(.minutes(60)))
     struct Web {
         private static let leaflet = "/usr/share/javascript/leaflet/leaflet.esm.min.js"
         static let twoInboxes =

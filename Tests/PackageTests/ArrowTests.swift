@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The allowed imports: the daemon is at the top, features do not import each other, and no lower module imports them.
-@Suite("Imports between modules", .timeLimit(.minutes(10)))
+@Suite("Imports between modules", .timeLimit(.minutes(60)))
 struct ArrowTests {
     /// The modules below the features.
     static let below: Set<String> = [

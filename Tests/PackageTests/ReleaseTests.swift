@@ -46,7 +46,7 @@ struct ReleaseTests {
     @Test(
         "The package has at most 25 MB, and 90 MB when it is installed",
         .enabled(if: access("/usr/bin/dpkg-shlibdeps", X_OK) == 0, "skipped: dpkg-dev is not installed"),
-        .tags(.heavy), .timeLimit(.minutes(10)))
+        .tags(.heavy), .timeLimit(.minutes(60)))
     func sizes() async throws {
         let scratch = try ScratchDirectory()
         let deb = "'\(Checkout.directory.path)/scripts/deb' --programs '\(release)' --output '\(scratch.path)'"

@@ -11,7 +11,7 @@ import WebServing
 
 @testable import WebPages
 
-@Suite("What is sent to the pages", .timeLimit(.minutes(10)))
+@Suite("What is sent to the pages", .timeLimit(.minutes(60)))
 struct DropTests {
     /// The pages on a socket, and what they pass on: each request as `METHOD TARGET [FIELD…] BODY PEER`.
     final class World: Sendable {

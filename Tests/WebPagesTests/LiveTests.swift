@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebPages
 
-@Suite("The state for all who look", .timeLimit(.minutes(10)))
+@Suite("The state for all who look", .timeLimit(.minutes(60)))
 struct LiveHubTests {
     /// A daemon whose answers a test changes, asked at the test's pace.
     final class Source: Sendable {

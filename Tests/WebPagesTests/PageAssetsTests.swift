@@ -80,7 +80,7 @@ struct PageAssetsTests {
     }
 }
 
-@Suite("Modules of the pages", .timeLimit(.minutes(5)))
+@Suite("Modules of the pages", .timeLimit(.minutes(60)))
 struct ModuleTests {
     private static let node: String? = ["/usr/bin/node", "/usr/local/bin/node"].first { access($0, X_OK) == 0 }
 

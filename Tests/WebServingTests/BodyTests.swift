@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebServing
 
-@Suite("Bodies that are read as they come", .timeLimit(.minutes(10)), .atMost(4))
+@Suite("Bodies that are read as they come", .timeLimit(.minutes(60)), .atMost(4))
 struct BodyTests {
     typealias World = ServerTests.World
 

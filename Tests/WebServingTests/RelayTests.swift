@@ -8,7 +8,7 @@ import Testing
 
 @testable import WebServing
 
-@Suite("Requests that are passed on", .timeLimit(.minutes(10)), .atMost(4))
+@Suite("Requests that are passed on", .timeLimit(.minutes(60)), .atMost(4))
 struct RelayTests {
     /// Two servers, of which the first passes everything on to the second, and says why it has no answer.
     struct Worlds {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import WebServing
 
-@Suite("A server, by its sockets", .timeLimit(.minutes(10)), .atMost(4))
+@Suite("A server, by its sockets", .timeLimit(.minutes(60)), .atMost(4))
 struct ServerTests {
     /// Without a deadline that a busy machine could miss.
     static let patient = {
