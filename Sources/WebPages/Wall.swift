@@ -105,9 +105,7 @@ struct Wall: Sendable {
         case .search:
             let query = try SearchQuery(head.target)
             return Self.list(try await searches.photos(matching: query, unless: request.hasLeft))
-        case .places:
-            return try await searches.places(in: try PlaceGrid(head.target), unless: request.hasLeft)
-                .compressed(for: head)
+        case .places: return try await searches.places(in: try PlaceGrid(head.target), unless: request.hasLeft)
         case .leaflet(let part):
             guard let content = await wall.leaflet(part) else { return .notFound }
             return await content.response(part.type, head, caching: .asking)

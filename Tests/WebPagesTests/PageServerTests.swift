@@ -182,7 +182,9 @@ struct PageServerTests {
             }
         }
         for path in ["/person", "/decisions", "/nothing", "/photo/1-01010101"] {
-            #expect(try await answer(path, "gzip").fields["Content-Encoding"] == nil, "\(path)")
+            let fields = try await answer(path, "gzip").fields
+            // However short it is, what may be compressed has this field.
+            #expect(fields["Content-Encoding"] == nil && fields["Vary"] == nil, "\(path)")
         }
     }
 
