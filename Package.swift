@@ -361,7 +361,11 @@ let package = Package(
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"], exclude: ["Pictures"]),
         tests("FetchingTests", ["Fetching", "Settings"]),
-        tests("PostgreSQLTests", ["PostgreSQL"]),
+        // A server, for the tests that need one.
+        .target(
+            name: "PostgresSupport", dependencies: ["FileValues", "LinuxKernel", "PostgreSQL", "TestSupport", system],
+            path: "Tests/PostgresSupport", swiftSettings: swiftSettings),
+        tests("PostgreSQLTests", ["PostgreSQL", "PostgresSupport"]),
         tests("CatalogueTests", ["Catalogue", "QueueActors", "SystemMonitor", database]),
         tests("SettingsTests", ["Settings"]),
         tests("ReportingTests", ["Reporting"]),

@@ -1,30 +1,45 @@
-/// `?` in SQL as `$1`, `$2`, …: not within strings, quoted names, comments and dollar quotes.
+/// Placeholders in SQL as `$1`, `$2`, …: `?` in order, or `?1`, `?2` … by number. What is in strings, quoted names,
+/// comments and dollar quotes is none.
 struct Placeholders {
     private(set) var sql: String
-    private(set) var count = 0
 
-    init(_ source: String) {
+    init(_ source: String) throws(PostgresError) {
         let bytes = Array(source.utf8)
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + 16)
+        var count = 0
+        var isNumbered: Bool?
         var at = 0
         while at < bytes.count {
             let end = Self.endOfQuoted(bytes, at)
             if end > at {
                 result += bytes[at..<end]
                 at = end
-            } else {
-                if bytes[at] == UInt8(ascii: "?") {
-                    count += 1
-                    result += "$\(count)".utf8
-                } else {
-                    result.append(bytes[at])
-                }
-                at += 1
+                continue
             }
+            guard bytes[at] == UInt8(ascii: "?") else {
+                result.append(bytes[at])
+                at += 1
+                continue
+            }
+            let digits = bytes[(at + 1)...].prefix { Self.digits.contains($0) }
+            guard isNumbered == nil || isNumbered == !digits.isEmpty else {
+                throw PostgresError(.other, "a statement has placeholders with numbers and without: use one kind")
+            }
+            isNumbered = !digits.isEmpty
+            count += 1
+            let number = digits.isEmpty ? count : Int(String(decoding: digits, as: UTF8.self)) ?? 0
+            // The protocol counts arguments in 16 bits.
+            guard (1...65_535).contains(number) else {
+                throw PostgresError(.other, "the number of a placeholder is not within 1…65535")
+            }
+            result += "$\(number)".utf8
+            at += 1 + digits.count
         }
         sql = String(decoding: result, as: UTF8.self)
     }
+
+    private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
 
     /// Where what is quoted from `start` on ends; `start` if nothing is.
     private static func endOfQuoted(_ bytes: [UInt8], _ start: Int) -> Int {
@@ -93,7 +108,7 @@ struct Placeholders {
 
     private static func endOfDollarQuote(_ bytes: [UInt8], _ start: Int) -> Int {
         guard let mark = bytes[(start + 1)...].firstIndex(where: { !isName($0) || $0 == UInt8(ascii: "$") }),
-            bytes[mark] == UInt8(ascii: "$"), !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[start + 1])
+            bytes[mark] == UInt8(ascii: "$"), !digits.contains(bytes[start + 1])
         else { return start }
         let tag = bytes[start...mark]
         var at = mark + 1

@@ -39,19 +39,39 @@ public final class PostgresConnection {
 
     let wire: PostgresWire
     let statements: PreparedStatements
-    private(set) var state = State.idle
+    private var state = State.idle
     /// Tells a transaction's handle from those of earlier ones.
-    private(set) var transactions = 0
+    private var transactions = 0
+    /// What is sent with the next statement, and the bytes of its arguments.
+    private var queue: [PostgresStatement] = []
+    private var queueSize = 0
+    /// The cursor whose rows are on their way.
+    private var reception: PostgresReception?
+    /// Why the transaction can only be rolled back, to a savepoint or whole.
+    private var failed: PostgresError?
 
-    enum State {
+    private enum State {
         case idle
         /// `hasBegun`: BEGIN was sent. It goes with the first statement.
         case inTransaction(Access, hasBegun: Bool)
-        /// Rows are being received.
-        case streaming
+        /// An answer is being received.
+        case receiving
     }
 
-    /// Connects, which may block for the connection's timeout for each address of each host.
+    /// Statements that are sent together.
+    private struct Batch {
+        let statements: [PostgresStatement]
+        /// How many of them were enqueued.
+        let waited: Int
+        var encoded: [(PreparedStatement, PreparedStatement.Arguments)] = []
+        /// Of the first whose arguments are none.
+        var misfit: PostgresError?
+    }
+
+    /// What the statements of a pipeline are followed by.
+    private enum Continuation { case statements, cursor, commit }
+
+    /// Connects, which takes no longer than `connectSeconds` for each host that is named, but for looking up names.
     public init(_ parameters: PostgresParameters) throws {
         wire = try PostgresWire(parameters)
         statements = PreparedStatements(wire)
@@ -79,28 +99,18 @@ public final class PostgresConnection {
     }
 
     /// Runs `body` in a transaction, and commits it; an error rolls back. BEGIN is sent with the first statement.
+    /// `limit` is for each wait: it begins anew when bytes come or go. While something is waited for, `goesOn` is asked
+    /// every 100 ms; false closes the connection.
     @discardableResult
     public func transaction<R>(
-        _ access: Access, within limit: Duration, _ body: (PostgresTransaction) throws -> R
+        _ access: Access, within limit: Duration, while goesOn: (() -> Bool)? = nil,
+        _ body: (PostgresTransaction) throws -> R
     ) throws -> R {
-        try begin(access, limit)
-        let result: R
-        do {
-            result = try body(PostgresTransaction(self, transactions))
-        } catch {
-            rollBack()
-            throw error
-        }
-        guard case .inTransaction(access, hasBegun: true) = state else {
-            state = .idle
-            return result
-        }
-        do {
-            _ = try execute([], commits: true)
-        } catch {
-            rollBack()
-            throw error
-        }
+        try begin(access, limit, goesOn)
+        defer { end() }
+        let result = try body(PostgresTransaction(self, transactions))
+        if case .inTransaction(_, hasBegun: false) = state, queue.isEmpty, failed == nil { return result }
+        _ = try execute([], then: .commit)
         return result
     }
 
@@ -109,114 +119,228 @@ public final class PostgresConnection {
     public func together(
         _ access: Access, _ list: [PostgresStatement], within limit: Duration
     ) throws -> [PostgresOutcome] {
-        try begin(access, limit)
-        do {
-            return try execute(list, commits: true)
-        } catch {
-            rollBack()
-            throw error
-        }
+        try begin(access, limit, nil)
+        defer { end() }
+        return try execute(list, then: .commit)
     }
 
-    private func begin(_ access: Access, _ limit: Duration) throws(PostgresError) {
+    private func begin(_ access: Access, _ limit: Duration, _ goesOn: (() -> Bool)?) throws(PostgresError) {
         guard case .idle = state else { throw PostgresError(.other, "a transaction is under way on this connection") }
         guard isOpen else { throw PostgresError(.unreachable, "the connection to PostgreSQL is closed") }
-        wire.deadline = .now + limit
+        wire.limit = limit
+        wire.goesOn = goesOn
         transactions += 1
         state = .inTransaction(access, hasBegun: false)
     }
 
-    /// Ends a transaction without effect. If that cannot be done, the connection is closed, which does it, too.
-    private func rollBack() {
-        defer { state = .idle }
-        guard case .inTransaction(_, hasBegun: true) = state, isOpen else { return }
-        do {
-            try wire.send(command: "ROLLBACK")
-            try wire.send { $0.pipelineSync($1) }
-            if let error = try wire.answer() { throw error }
-            try wire.endOfPipeline()
-        } catch {
-            _ = wire.closed("ROLLBACK failed")
+    /// Ends a transaction; what is not committed has no effect. If ROLLBACK fails, the connection is closed, which does
+    /// it, too.
+    private func end() {
+        if case .inTransaction(_, hasBegun: true) = state, isOpen {
+            state = .receiving
+            do {
+                try receiveRest(keeps: false)
+                try wire.send(command: "ROLLBACK")
+                try wire.send { $0.pipelineSync($1) }
+                if let error = try wire.answer() { throw error }
+                try wire.endOfPipeline()
+            } catch {
+                _ = wire.closed("ROLLBACK failed")
+            }
+        }
+        state = .idle
+        (queue, queueSize, reception, failed) = ([], 0, nil, nil)
+        wire.goesOn = nil
+    }
+
+    /// Throws if a handle of the transaction `number` cannot be used now.
+    func check(_ number: Int) throws(PostgresError) {
+        guard number == transactions, case .inTransaction = state else {
+            throw PostgresError(.other, "the transaction is over, or an answer is being received")
         }
     }
 
-    /// Sends `list`, with BEGIN before and COMMIT behind where they are due, and receives everything.
-    func execute(_ list: [PostgresStatement], commits: Bool) throws -> [PostgresOutcome] {
-        var rows = [[PostgresRow]](repeating: [], count: list.count)
-        var size = 0
-        let counts = try execute(list, commits: commits) { index, row in
-            size += row.size
-            guard size <= 4 * wire.largestAnswer else {
-                throw PostgresError(.other, "the rows of PostgreSQL's answer do not fit: more than \(size) bytes")
-            }
-            rows[index].append(row)
-        }
-        return zip(counts, rows).map { PostgresOutcome(count: $0, rows: $1) }
+    /// Throws if the transaction has failed: then the server does nothing but roll back.
+    private func admit(_ sql: String) throws(PostgresError) {
+        guard let failed, !isRollback(sql) else { return }
+        throw PostgresError(
+            failed.kind, "not done, as a statement before it failed: \(failed.message)", sqlState: failed.sqlState)
     }
 
-    /// The same with each row given to `body` as it comes. What `body` throws is thrown when all rows have passed.
-    func execute(
-        _ list: [PostgresStatement], commits: Bool, _ body: (Int, PostgresRow) throws -> Void
-    ) throws -> [Int] {
-        guard case .inTransaction(let access, let hasBegun) = state else {
-            throw PostgresError(
-                .other, "no statement can run here: rows of another are being received, or the transaction is over")
+    private func isRollback(_ sql: String) -> Bool {
+        sql.drop(while: \.isWhitespace).prefix(8).lowercased() == "rollback"
+    }
+
+    private func fail(_ error: PostgresError) -> PostgresError {
+        failed = error
+        (queue, queueSize) = ([], 0)
+        if error.sqlState == "0A000" || error.sqlState == "26000" { statements.forget() }
+        return error
+    }
+
+    // MARK: Statements
+
+    /// Sends `statement` with the next one that has a result, or with COMMIT.
+    func enqueue(_ statement: PostgresStatement) throws {
+        try sendFirst([statement])
+        if queue.isEmpty { try admit(statement.sql) }
+        queue.append(statement)
+        queueSize += statement.size
+        if queue.count >= 1_000 || queueSize >= 1 << 20 { _ = try execute([], then: .statements) }
+    }
+
+    /// Sends what is enqueued, where `list` cannot go with it.
+    private func sendFirst(_ list: [PostgresStatement]) throws {
+        guard !queue.isEmpty, let first = list.first else { return }
+        if isRollback(first.sql) {
+            // An error of what is rolled back would have the server skip the rollback.
+            do { _ = try execute([], then: .statements) } catch { guard isOpen else { throw error } }
+        } else if list.contains(where: { !statements.contains($0.sql) }) {
+            // To be prepared, a statement may need what those before it make.
+            _ = try execute([], then: .statements)
         }
-        let prepared = try statements.prepare(list)
-        let arguments = try zip(list, prepared).enumerated().map { index, pair in
-            do { return try pair.1.encoded(pair.0.values) } catch var error as PostgresError {
-                error.statement = index
-                throw error
-            }
+    }
+
+    /// Runs `list` in the transaction, after what is enqueued.
+    func execute(_ list: [PostgresStatement]) throws -> [PostgresOutcome] { try execute(list, then: .statements) }
+
+    /// Sends `statement`, and leaves its rows to be received.
+    func open(_ statement: PostgresStatement) throws -> PostgresReception {
+        _ = try execute([statement], then: .cursor)
+        guard let reception else { throw wire.closed("PostgreSQL did not answer a query") }
+        return reception
+    }
+
+    /// Sends what is enqueued and `list`, with BEGIN and COMMIT where they are due, and receives everything but a
+    /// cursor's rows.
+    private func execute(_ list: [PostgresStatement], then continuation: Continuation) throws -> [PostgresOutcome] {
+        try receiveRest(keeps: continuation != .commit)
+        try sendFirst(list)
+        guard case .inTransaction(let access, var hasBegun) = state else {
+            throw PostgresError(.other, "no statement can run here: the transaction is over")
         }
-        if !hasBegun { try wire.send(command: access.begin) }
-        for (statement, arguments) in zip(prepared, arguments) { try statement.send(arguments, wire) }
-        if commits {
+        state = .receiving
+        defer { if case .receiving = state { state = .inTransaction(access, hasBegun: hasBegun) } }
+        let batch = try batch(list)
+        let continuation = batch.misfit == nil ? continuation : .statements
+        let begins = !hasBegun
+        hasBegun = true
+        if begins { try wire.send(command: access.begin) }
+        for (statement, arguments) in batch.encoded { try statement.send(arguments, wire) }
+        if continuation == .commit {
             // Before it is sent: when that fails, some of it may have been transmitted.
             wire.isCommitUnderWay = access == .write
             try wire.send(command: "COMMIT")
         }
         try wire.send { $0.pipelineSync($1) }
-        state = .streaming
-        defer { if case .streaming = state { state = .inTransaction(access, hasBegun: true) } }
 
-        var failure = hasBegun ? nil : try wire.answer()
+        var failure = begins ? try wire.answer() : nil
         if failure != nil { wire.isCommitUnderWay = false }
-        var thrown: (any Error)?
-        var counts: [Int] = []
-        for (index, statement) in prepared.enumerated() {
+        var unreadable: PostgresError?
+        var outcomes: [PostgresOutcome] = []
+        var size = 0
+        for (index, (statement, _)) in batch.encoded.enumerated() {
+            let reception = PostgresReception(statement, isWanted: index >= batch.waited, size: size)
             wire.receiveRowByRow()
-            let error = try wire.answer { result in
-                for row in 0..<result.rowCount where thrown == nil {
-                    do {
-                        try body(index, result.row(row, names: statement.columns, types: statement.types))
-                    } catch {
-                        thrown = error
-                    }
-                }
-                if result.status != CPOSTGRES_SINGLE_TUPLE { counts.append(result.changed) }
+            if continuation == .cursor, index == batch.statements.count - 1, failure == nil {
+                failed = nil
+                self.reception = reception
+                return []
             }
-            guard var error, failure == nil else { continue }
+            let error = try wire.answer { reception.add($0, most: 4 * wire.largestAnswer) }
+            size = reception.size
+            unreadable = unreadable ?? reception.failure
+            outcomes.append(PostgresOutcome(count: reception.count ?? 0, rows: reception.rows))
+            guard error != nil || reception.count != nil else {
+                throw wire.closed("PostgreSQL did not say that a statement was done")
+            }
+            guard let error, failure == nil else { continue }
             // The server skips the rest, COMMIT included.
             wire.isCommitUnderWay = false
-            if error.sqlState == "0A000" || error.sqlState == "26000" { statements.forget() }
-            error.statement = list.count > 1 ? index : nil
-            failure = error
+            failure = error.located(at: index, of: batch.statements, after: batch.waited)
         }
-        if commits { try receiveCommit(&failure, access) }
+        if continuation == .commit { try receiveCommit(&failure, access) }
         try wire.endOfPipeline()
         wire.isCommitUnderWay = false
-        if let failure { throw failure }
-        if commits { state = .idle }
-        if let thrown {
-            guard commits, access == .write else { throw thrown }
+        if let failure {
+            // The savepoint is missing because of what failed before.
+            if failure.sqlState == "3B001", let failed { throw failed }
+            throw fail(failure)
+        }
+        if continuation == .commit { state = .idle }
+        if let unreadable {
+            guard continuation == .commit, access == .write else { throw fail(unreadable) }
             throw PostgresError(
-                .unknownOutcome, "the transaction was committed, but its answer cannot be read: \(thrown)")
+                .unknownOutcome, "the transaction was committed, but its answer cannot be read: \(unreadable)")
         }
-        guard counts.count == list.count else {
-            throw wire.closed("PostgreSQL sent \(counts.count) answers to \(list.count) statements")
+        if let misfit = batch.misfit { throw fail(misfit) }
+        failed = nil
+        return Array(outcomes.dropFirst(batch.waited))
+    }
+
+    /// What is enqueued, and `list`, ready to be sent.
+    private func batch(_ list: [PostgresStatement]) throws(PostgresError) -> Batch {
+        if queue.isEmpty { try admit(list.first?.sql ?? "COMMIT") }
+        var batch = Batch(statements: queue + list, waited: queue.count)
+        (queue, queueSize) = ([], 0)
+        let prepared: [PreparedStatement]
+        do { prepared = try statements.prepare(batch.statements, mayDiscard: failed == nil) } catch {
+            throw fail(error)
         }
-        return counts
+        for (index, (statement, values)) in zip(prepared, batch.statements.map(\.values)).enumerated() {
+            do { batch.encoded.append((statement, try statement.encoded(values))) } catch {
+                // What was enqueued before it is sent all the same: a savepoint may be among it.
+                batch.encoded.removeLast(max(0, index - batch.waited))
+                batch.misfit = error.located(at: index, of: batch.statements, after: batch.waited)
+                break
+            }
+        }
+        if let misfit = batch.misfit, batch.encoded.isEmpty { throw fail(misfit) }
+        return batch
+    }
+
+    // MARK: Cursors
+
+    /// The next row of a cursor; nil after the last.
+    func next(of cursor: PostgresReception) throws(PostgresError) -> PostgresRow? {
+        while true {
+            if let row = cursor.next() { return row }
+            guard cursor === reception else {
+                if let failure = cursor.failure { throw failure }
+                return nil
+            }
+            _ = try receive(cursor)
+        }
+    }
+
+    /// Receives the rest of a cursor's rows without keeping them.
+    func close(_ cursor: PostgresReception) throws(PostgresError) {
+        cursor.isWanted = false
+        guard cursor === reception else { return }
+        try receiveRest(keeps: false)
+        if let failure = cursor.failure { throw failure }
+    }
+
+    /// Receives what is left of the open cursor's rows, so that something can be sent.
+    private func receiveRest(keeps: Bool) throws(PostgresError) {
+        guard let reception else { return }
+        if !keeps { reception.isWanted = false }
+        while try receive(reception) {}
+    }
+
+    /// Receives one result of the open cursor. False at its end; then it is no longer open.
+    private func receive(_ cursor: PostgresReception) throws(PostgresError) -> Bool {
+        let before = state
+        state = .receiving
+        defer { state = before }
+        var error: PostgresError?
+        let goesOn = try wire.step(&error) { cursor.add($0, most: 4 * wire.largestAnswer) }
+        if let error { cursor.fail(error) }
+        guard !goesOn else { return true }
+        try wire.endOfPipeline()
+        reception = nil
+        if let failure = cursor.failure { _ = fail(failure) }
+        return false
     }
 
     /// Receives the answer to COMMIT. A warning that comes with it says that a standby has not confirmed it.

@@ -2,17 +2,20 @@
 public struct PostgresError: Error, Sendable, CustomStringConvertible {
     /// What follows from it for the caller.
     public enum Kind: Sendable, Equatable {
-        /// No connection, or no usable answer in time: nothing was committed. The connection is closed. That a server
-        /// refuses to be connected (a wrong password, an unknown database, too many clients) is this, too: libpq has no
-        /// SQLSTATE for it, only a text in the server's language, which is in the message.
+        /// No connection, or no usable answer in time: nothing was committed. The connection is closed. A server that is
+        /// starting, or has too many clients, is this, too.
         case unreachable
         /// The commit was sent, and whether it happened must be looked up. The connection may be closed.
         case unknownOutcome
+        /// The caller gave up waiting: nothing was committed. The connection is closed.
+        case interrupted
         /// A constraint of the database.
         case refused
         /// A lock or a conflict with another transaction: to be tried again.
         case busy
-        case diskFull, readOnly, corrupt, permission, shuttingDown, other
+        /// Of a statement; or a wrong password, an unknown database, or another reason not to be let in.
+        case permission
+        case diskFull, readOnly, corrupt, shuttingDown, other
     }
 
     /// Its class.
@@ -29,6 +32,16 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
         self.sqlState = sqlState
         self.message = message
         self.statement = statement
+    }
+
+    /// The same of statement `index` of `list`, of which the first `waited` were enqueued.
+    func located(at index: Int, of list: [PostgresStatement], after waited: Int) -> PostgresError {
+        guard index < waited else {
+            return PostgresError(
+                kind, message, sqlState: sqlState, statement: list.count - waited > 1 ? index - waited : nil)
+        }
+        return PostgresError(
+            kind, "\(message); in the statement that was enqueued: \(list[index].sql.prefix(200))", sqlState: sqlState)
     }
 
     /// An error of the server.

@@ -6,9 +6,12 @@ public struct PostgresParameters: Sendable {
     public var applicationName: String
     /// The only schema in which names are looked up, beside that of the system.
     public var schema: String?
+    /// The session's time zone, as PostgreSQL names it; nil for the server's.
+    public var timeZone: String?
     /// Only a server that takes writes is accepted, of several hosts the one that does.
     public var writes: Bool
-    /// For each address of a host. Not less than 2: libpq takes less for 2.
+    /// Connecting takes no longer than this for each host that is named. If an address does not answer the request for a
+    /// TCP connection within it, the next one is tried; if its server is silent after that, the others' time is used up.
     public var connectSeconds = 3
     /// A larger answer closes the connection: a message of a server may claim 2 GiB, and libpq would keep all of it.
     public var largestAnswer = 64 << 20
@@ -27,16 +30,17 @@ public struct PostgresParameters: Sendable {
     /// those of PGOPTIONS and of a service file are overridden.
     func ours(options: String) -> [(String, String)] {
         var settings = ["lock_timeout=2s", "idle_in_transaction_session_timeout=10s"]
-        if let schema {
-            // Quoted as a name, and then for the server's splitting at spaces.
-            let name = schema.replacing("\"", with: "\"\"").replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
-            settings.append("search_path=\"\(name)\"")
-        }
+        if let schema { settings.append("search_path=\"\(schema.replacing("\"", with: "\"\""))\"") }
+        if let timeZone { settings.append("TimeZone=\(timeZone)") }
+        // The server splits at spaces.
+        let words = settings.map { "-c " + $0.replacing("\\", with: "\\\\").replacing(" ", with: "\\ ") }
         return [
-            ("target_session_attrs", writes ? "read-write" : "any"), ("connect_timeout", "\(connectSeconds)"),
-            ("tcp_user_timeout", "5000"), ("keepalives", "1"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
+            ("target_session_attrs", writes ? "read-write" : "any"),
+            // Of connecting, too: connect_timeout is for who lets libpq wait.
+            ("tcp_user_timeout", "\(connectSeconds)000"), ("keepalives", "1"), ("keepalives_idle", "5"),
+            ("keepalives_interval", "2"),
             ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("application_name", applicationName),
-            ("options", ([options] + settings.map { "-c \($0)" }).filter { !$0.isEmpty }.joined(separator: " ")),
+            ("options", ([options] + words).filter { !$0.isEmpty }.joined(separator: " ")),
         ]
     }
 }

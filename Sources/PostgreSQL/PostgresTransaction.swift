@@ -19,22 +19,24 @@ public struct PostgresTransaction {
         try together([PostgresStatement(sql, values)]).first?.rows ?? []
     }
 
-    /// Gives each row to `body`, with one in memory. `body` can run no statement. When it throws, the rest of the rows
-    /// is received first.
-    public func each(_ sql: String, _ values: [PostgresValue] = [], _ body: (PostgresRow) throws -> Void) throws {
-        try check()
-        _ = try connection.execute([PostgresStatement(sql, values)], commits: false) { try body($1) }
+    /// Sends a statement together with the next one that has a result, or with COMMIT; its error is thrown there. At an
+    /// error what was not sent is dropped.
+    public func enqueue(_ sql: String, _ values: [PostgresValue] = []) throws {
+        try connection.check(number)
+        try connection.enqueue(PostgresStatement(sql, values))
     }
 
-    /// Runs several statements in one round trip. After an error the transaction can only be rolled back.
+    /// The rows of a query one by one, with one in memory. When another statement runs, the rest of them is received
+    /// into memory first.
+    public func cursor(_ sql: String, _ values: [PostgresValue] = []) throws -> PostgresCursor {
+        try connection.check(number)
+        return PostgresCursor(connection, number, try connection.open(PostgresStatement(sql, values)))
+    }
+
+    /// Runs several statements in one round trip. After an error of any statement the transaction can only be rolled
+    /// back: whole, or by `ROLLBACK TO SAVEPOINT`, after which it goes on.
     public func together(_ list: [PostgresStatement]) throws -> [PostgresOutcome] {
-        try check()
-        return try connection.execute(list, commits: false)
-    }
-
-    private func check() throws(PostgresError) {
-        guard number == connection.transactions else {
-            throw PostgresError(.other, "the transaction is over")
-        }
+        try connection.check(number)
+        return try connection.execute(list)
     }
 }

@@ -5,6 +5,15 @@ public enum PostgresValue: Hashable, Sendable {
     case real(Double)
     case text(String)
     case bytes([UInt8])
+
+    /// About the bytes that it takes.
+    var size: Int {
+        switch self {
+        case .text(let text): 16 + text.utf8.count
+        case .bytes(let bytes): 48 + bytes.count
+        case .null, .integer, .real: 16
+        }
+    }
 }
 
 /// A row of a result. Its names are shared by all rows.
@@ -15,22 +24,14 @@ public struct PostgresRow: Sendable {
     public let values: [PostgresValue]
 
     /// About the bytes that it takes.
-    var size: Int {
-        values.reduce(64) { sum, value in
-            switch value {
-            case .text(let text): sum + 16 + text.utf8.count
-            case .bytes(let bytes): sum + 48 + bytes.count
-            case .null, .integer, .real: sum + 16
-            }
-        }
-    }
+    var size: Int { values.reduce(64) { $0 + $1.size } }
 }
 
-/// One statement. Arguments are written as `?`.
+/// One statement. Arguments are written as `?` in order, or as `?1`, `?2` … by number.
 public struct PostgresStatement: Sendable {
-    /// As it is written, with `?`.
+    /// As it is written, with its placeholders.
     public let sql: String
-    /// The arguments in order.
+    /// The arguments: in order, or from number 1 on.
     public let values: [PostgresValue]
 
     /// A statement with its arguments.
@@ -38,6 +39,9 @@ public struct PostgresStatement: Sendable {
         self.sql = sql
         self.values = values
     }
+
+    /// About the bytes of its arguments.
+    var size: Int { values.reduce(0) { $0 + $1.size } }
 }
 
 /// What a statement has done.

@@ -5,7 +5,14 @@ import Glibc
 final class PostgresWire {
     let calls: UnsafeMutablePointer<cpostgres>
     let notices = PostgresNotices()
-    var deadline = ContinuousClock.now
+    /// Of each wait: for bytes to come, or to go.
+    var limit = Duration.zero
+    /// Asked every 100 ms while something is waited for; false closes the connection.
+    var goesOn: (() -> Bool)? {
+        didSet { question = .now + Self.interval }
+    }
+    private static let interval = Duration.milliseconds(100)
+    private var question = ContinuousClock.now
     /// A commit was sent, and its result is not there: a failure leaves its outcome unknown.
     var isCommitUnderWay = false
     private var connection: OpaquePointer?
@@ -14,7 +21,7 @@ final class PostgresWire {
 
     var isOpen: Bool { connection != nil }
 
-    /// Connects, which blocks: names are looked up, and each address has `connectSeconds`.
+    /// Connects, in `connectSeconds` for each host that is named, and whatever looking up names takes.
     init(_ parameters: PostgresParameters) throws(PostgresError) {
         largestAnswer = parameters.largestAnswer
         calls = .allocate(capacity: 1)
@@ -24,25 +31,75 @@ final class PostgresWire {
             throw PostgresError(
                 .other, "\(text). PostgreSQL's library, version 14 or later, is needed: install the package libpq5.")
         }
-        let given = try optionsGiven(parameters.connection)
+        // Not libpq's message, which quotes the words.
+        guard !parameters.connection.utf8.contains(0),
+            let given = options(calls.pointee.conninfoParse(parameters.connection, nil))
+        else {
+            throw PostgresError(
+                .other,
+                "the connection string for PostgreSQL cannot be read: it must be NAME=VALUE pairs with names of libpq, "
+                    + "or an address postgresql://…")
+        }
+        secret = given["password"]
         // The operator's words are expanded where `dbname` stands; what comes later overrides them.
-        let pairs = [("dbname", parameters.connection)] + parameters.ours(options: given)
+        let pairs = [("dbname", parameters.connection)] + parameters.ours(options: given["options"] ?? "")
+        let start = ContinuousClock.now
         connection = withStrings(pairs.map(\.0)) { names in
-            withStrings(pairs.map(\.1)) { values in calls.pointee.connectdbParams(names, values, 1) }
+            withStrings(pairs.map(\.1)) { values in calls.pointee.connectStartParams(names, values, 1) }
         }
         guard let connection else { throw PostgresError(.other, "no memory for a connection to PostgreSQL") }
-        guard calls.pointee.status(connection) == Int32(CPOSTGRES_CONNECTION_OK) else {
-            throw closed("cannot connect to PostgreSQL: \(lastMessage)")
-        }
         _ = calls.pointee.setNoticeReceiver(
             connection,
             { context, result in
                 guard let context, let result else { return }
                 Unmanaged<Sink>.fromOpaque(context).takeUnretainedValue().take(result)
             }, Unmanaged.passUnretained(sink).toOpaque())
+        // With services, files and the environment.
+        let used = options(calls.pointee.conninfo(connection)) ?? [:]
+        secret = used["password"] ?? secret
+        let hosts = max(1, ["host", "hostaddr"].map { used[$0]?.split(separator: ",").count ?? 0 }.max() ?? 1)
+        try connect(connection, by: start + .seconds(parameters.connectSeconds * hosts))
         guard calls.pointee.setnonblocking(connection, 1) == 0, calls.pointee.enterPipelineMode(connection) == 1 else {
             throw closed("cannot prepare the connection to PostgreSQL: \(lastMessage)")
         }
+    }
+
+    private func connect(
+        _ connection: OpaquePointer, by deadline: ContinuousClock.Instant
+    ) throws(PostgresError) {
+        // With the SQLSTATE of a refusal, which libpq has only in its message.
+        _ = calls.pointee.setErrorVerbosity(connection, Int32(CPOSTGRES_ERRORS_VERBOSE))
+        defer { _ = withConnection { $0.setErrorVerbosity($1, Int32(CPOSTGRES_ERRORS_DEFAULT)) } }
+        var events = POLLOUT
+        while true {
+            let socket = calls.pointee.socket(connection)
+            // None: it has failed at once.
+            if socket >= 0, try ready(socket, events, by: deadline) == 0 { continue }
+            switch Int(calls.pointee.connectPoll(connection)) {
+            case CPOSTGRES_POLLING_READING: events = POLLIN
+            case CPOSTGRES_POLLING_WRITING: events = POLLOUT
+            case CPOSTGRES_POLLING_OK: return
+            default: throw refused(lastMessage)
+            }
+        }
+    }
+
+    /// Closes a connection that was not made, because of `message`, in which each server's SQLSTATE is.
+    private func refused(_ message: String) -> PostgresError {
+        var state: String?
+        var lines: [String] = []
+        for line in message.split(separator: "\n") where !line.hasPrefix("LOCATION:  ") {
+            guard let match = line.firstMatch(of: /:  ([0-9A-Z]{5}):\s/) else {
+                lines.append(String(line))
+                continue
+            }
+            state = String(match.1)
+            lines.append(line[..<match.range.lowerBound] + ": " + line[match.range.upperBound...])
+        }
+        let error = closed("cannot connect to PostgreSQL: \(lines.joined(separator: "\n"))")
+        guard let state else { return error }
+        let isForbidden = PostgresError.kind(of: state) == .permission || state == "3D000"
+        return PostgresError(isForbidden ? .permission : .unreachable, error.message, sqlState: state)
     }
 
     deinit {
@@ -90,24 +147,14 @@ final class PostgresWire {
         return text.replacing(secret, with: "…")
     }
 
-    /// Reads the operator's words for their `options`, and for the password that no message may contain.
-    private func optionsGiven(_ words: String) throws(PostgresError) -> String {
-        // Not libpq's message, which quotes the words.
-        guard !words.utf8.contains(0), let first = calls.pointee.conninfoParse(words, nil) else {
-            throw PostgresError(
-                .other,
-                "the connection string for PostgreSQL cannot be read: it must be NAME=VALUE pairs with names of libpq, "
-                    + "or an address postgresql://…")
-        }
+    /// libpq's options that have values, which are freed.
+    private func options(_ first: UnsafeMutablePointer<cpostgres_option>?) -> [String: String]? {
+        guard let first else { return nil }
         defer { calls.pointee.conninfoFree(first) }
-        var options = ""
+        var options: [String: String] = [:]
         var option = first
         while let keyword = option.pointee.keyword {
-            switch strcmp(keyword, "password") == 0 ? 0 : strcmp(keyword, "options") == 0 ? 1 : 2 {
-            case 0: secret = option.pointee.val.map { Self.text($0) }
-            case 1: options = Self.text(option.pointee.val)
-            default: break
-            }
+            if let value = option.pointee.val { options[Self.text(keyword)] = Self.text(value) }
             option += 1
         }
         return options
@@ -116,10 +163,10 @@ final class PostgresWire {
     // MARK: Failures
 
     /// Closes the connection, and says what that means.
-    func closed(_ why: String) -> PostgresError {
+    func closed(_ why: String, _ kind: PostgresError.Kind = .unreachable) -> PostgresError {
         if let connection { calls.pointee.finish(connection) }
         connection = nil
-        guard isCommitUnderWay else { return PostgresError(.unreachable, why) }
+        guard isCommitUnderWay else { return PostgresError(kind, why) }
         isCommitUnderWay = false
         return PostgresError(.unknownOutcome, "\(why); the transaction may have been committed")
     }
@@ -166,23 +213,31 @@ final class PostgresWire {
         return PostgresResult(calls, pointer)
     }
 
-    /// Receives one statement's results up to their end. Returns the server's error; throws if the connection fails.
+    /// Gives the next of a statement's results to `each`, or its error to `failure`. False after the last one. Throws if
+    /// the connection fails.
+    func step(
+        _ failure: inout PostgresError?, _ each: (borrowing PostgresResult) -> Void
+    ) throws(PostgresError) -> Bool {
+        guard let result = try receive() else { return false }
+        switch result.status {
+        case CPOSTGRES_COMMAND_OK, CPOSTGRES_TUPLES_OK, CPOSTGRES_SINGLE_TUPLE:
+            each(result)
+        case CPOSTGRES_PIPELINE_ABORTED:
+            failure = PostgresError(.other, "not done, as a statement before it failed")
+        case CPOSTGRES_FATAL_ERROR:
+            let error = self.failure(result)
+            guard isOpen else { throw error }
+            failure = error
+        default:
+            throw closed("PostgreSQL sent a result of an unexpected kind, \(result.status)")
+        }
+        return true
+    }
+
+    /// Receives all of a statement's results. Returns the server's error; throws if the connection fails.
     func answer(_ each: (borrowing PostgresResult) -> Void = { _ in }) throws(PostgresError) -> PostgresError? {
         var failure: PostgresError?
-        while let result = try receive() {
-            switch result.status {
-            case CPOSTGRES_COMMAND_OK, CPOSTGRES_TUPLES_OK, CPOSTGRES_SINGLE_TUPLE:
-                each(result)
-            case CPOSTGRES_PIPELINE_ABORTED:
-                failure = PostgresError(.other, "not done, as a statement before it failed")
-            case CPOSTGRES_FATAL_ERROR:
-                let error = self.failure(result)
-                guard isOpen else { throw error }
-                failure = error
-            default:
-                throw closed("PostgreSQL sent a result of an unexpected kind, \(result.status)")
-            }
-        }
+        while try step(&failure, each) {}
         return failure
     }
 
@@ -200,33 +255,31 @@ final class PostgresWire {
         let message = withoutSecret(
             result.field(CPOSTGRES_MESSAGE) + (detail.isEmpty ? "" : ": \(detail)"))
         guard result.field(CPOSTGRES_SEVERITY) == "ERROR" else {
-            let error = closed("PostgreSQL ended the connection: \(message)")
             let kind = PostgresError.kind(of: state)
-            return PostgresError(
-                error.kind == .unreachable && kind != .other ? kind : error.kind, error.message, sqlState: state)
+            let error = closed("PostgreSQL ended the connection: \(message)", kind == .other ? .unreachable : kind)
+            return PostgresError(error.kind, error.message, sqlState: state)
         }
         return PostgresError(sqlState: state, message: message)
     }
 
-    /// Sends and receives until `isDone`. When the deadline passes, the connection is closed and not cancelled: a
-    /// cancelled commit would be reported as one that succeeded.
+    /// Sends and receives until `isDone`, as long as bytes come or go within each `limit`. Otherwise the connection is
+    /// closed and nothing is cancelled: a cancelled commit would be reported as one that succeeded.
     func wait(until isDone: (OpaquePointer) -> Bool) throws(PostgresError) {
         var received = 0
+        var deadline: ContinuousClock.Instant?
         while true {
             let connection = try opened()
             let unsent = calls.pointee.flush(connection)
             if unsent < 0 { throw closed("lost the connection to PostgreSQL: \(lastMessage)") }
             if isDone(connection) { return }
-            var entry = pollfd(fd: calls.pointee.socket(connection), events: Int16(POLLIN), revents: 0)
-            if unsent == 1 { entry.events |= Int16(POLLOUT) }
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { throw closed("PostgreSQL did not answer in time") }
-            // Rounded up: otherwise the last millisecond would be spent asking.
-            let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
-            let count = poll(&entry, 1, Int32(clamping: milliseconds))
-            if count < 0, errno != EINTR { throw closed("cannot wait for PostgreSQL: poll(2) failed (\(errno))") }
-            guard count > 0, entry.revents & ~Int16(POLLOUT) != 0 else { continue }
-            received += Int(cpostgres_readable(entry.fd))
+            let end = deadline ?? .now + limit
+            deadline = end
+            let socket = calls.pointee.socket(connection)
+            let events = try ready(socket, POLLIN | (unsent == 1 ? POLLOUT : 0), by: end)
+            if events != 0 { deadline = nil }
+            guard events & ~Int16(POLLOUT) != 0 else { continue }
+            // libpq may read more at once, as long as it comes faster than it is read.
+            received += Int(cpostgres_readable(socket))
             guard received <= largestAnswer else {
                 throw closed("an answer of PostgreSQL is longer than \(largestAnswer) bytes")
             }
@@ -236,6 +289,25 @@ final class PostgresWire {
                 throw closed("lost the connection to PostgreSQL: \(lastMessage)")
             }
         }
+    }
+
+    /// What `socket` is ready for of `events`; 0 if nothing yet. Throws after `deadline`, or if the caller gives up.
+    private func ready(
+        _ socket: Int32, _ events: Int32, by deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> Int16 {
+        let now = ContinuousClock.now
+        if let goesOn, now >= question {
+            guard goesOn() else { throw closed("interrupted while PostgreSQL was waited for", .interrupted) }
+            question = now + Self.interval
+        }
+        guard now < deadline else { throw closed("PostgreSQL did not answer in time") }
+        let left = now.duration(to: goesOn == nil ? deadline : min(deadline, question)).components
+        // Rounded up: otherwise the last millisecond would be spent asking.
+        let milliseconds = left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000 + 1
+        var entry = pollfd(fd: socket, events: Int16(events), revents: 0)
+        let count = poll(&entry, 1, Int32(clamping: milliseconds))
+        if count < 0, errno != EINTR { throw closed("cannot wait for PostgreSQL: poll(2) failed (\(errno))") }
+        return count > 0 ? entry.revents : 0
     }
 
     private func withStrings<R>(

@@ -7,8 +7,10 @@ struct PreparedStatement {
     let columns: [String]
     let types: [PostgresType]
 
-    /// The arguments' bytes one after the other, and the length of each; -1 is null.
-    func encoded(_ values: [PostgresValue]) throws(PostgresError) -> (bytes: [UInt8], lengths: [Int32]) {
+    /// Bytes one after the other, and the length of each; -1 is null.
+    typealias Arguments = (bytes: [UInt8], lengths: [Int32])
+
+    func encoded(_ values: [PostgresValue]) throws(PostgresError) -> Arguments {
         guard values.count == parameters.count else {
             throw PostgresError(.other, "\(values.count) arguments were given for \(parameters.count) placeholders")
         }
@@ -30,7 +32,7 @@ struct PreparedStatement {
         return (bytes, lengths)
     }
 
-    func send(_ arguments: (bytes: [UInt8], lengths: [Int32]), _ wire: PostgresWire) throws(PostgresError) {
+    func send(_ arguments: Arguments, _ wire: PostgresWire) throws(PostgresError) {
         let formats = [Int32](repeating: 1, count: arguments.lengths.count)
         let sent = arguments.bytes.withUnsafeBytes { bytes -> Int32 in
             var at = 1
@@ -62,36 +64,46 @@ final class PreparedStatements {
     /// Prepares everything anew: a table has changed below a statement.
     func forget() { isStale = true }
 
-    /// The statements of `list`; what is new is prepared in one round trip.
-    func prepare(_ list: [PostgresStatement]) throws(PostgresError) -> [PreparedStatement] {
-        var missing = Set(list.map(\.sql)).subtracting(known.keys)
-        guard !missing.contains(where: { $0.utf8.contains(0) }) else {
-            throw PostgresError(.other, "a statement contains a NUL")
+    /// Whether a statement needs not be prepared.
+    func contains(_ sql: String) -> Bool { !isStale && known[sql] != nil }
+
+    /// The statements of `list`; what is new is prepared in one round trip. `mayDiscard`: the transaction has not failed,
+    /// so that the server would do it.
+    func prepare(_ list: [PostgresStatement], mayDiscard: Bool) throws(PostgresError) -> [PreparedStatement] {
+        let wanted = Set(list.map(\.sql))
+        let unknown = wanted.subtracting(known.keys)
+        let discards = mayDiscard && (isStale || known.count + unknown.count > Self.most && !unknown.isEmpty)
+        var missing: [(source: String, sql: String)] = []
+        for source in (discards ? wanted : unknown).sorted() {
+            guard !source.utf8.contains(0) else { throw PostgresError(.other, "a statement contains a NUL") }
+            missing.append((source, try Placeholders(source).sql))
         }
-        let discards = isStale || known.count + missing.count > Self.most && !missing.isEmpty
         if discards {
             known = [:]
             isStale = false
-            missing = Set(list.map(\.sql))
             try wire.send(command: "DEALLOCATE ALL")
         }
-        if discards || !missing.isEmpty { try prepare(missing.sorted(), discards) }
+        if discards || !missing.isEmpty { try prepare(missing, discards) }
         var prepared: [PreparedStatement] = []
-        for statement in list { if let one = known[statement.sql] { prepared.append(one) } }
+        for statement in list {
+            guard let one = known[statement.sql] else {
+                throw wire.closed("PostgreSQL did not describe a statement")
+            }
+            prepared.append(one)
+        }
         return prepared
     }
 
-    private func prepare(_ missing: [String], _ discards: Bool) throws(PostgresError) {
-        let rewritten = missing.map { Placeholders($0) }
+    private func prepare(_ missing: [(source: String, sql: String)], _ discards: Bool) throws(PostgresError) {
         let first = last + 1
         last += missing.count
-        for (index, statement) in rewritten.enumerated() {
+        for (index, statement) in missing.enumerated() {
             try wire.send { $0.sendPrepare($1, "s\(first + index)", statement.sql, 0, nil) }
             try wire.send { $0.sendDescribePrepared($1, "s\(first + index)") }
         }
         try wire.send { $0.pipelineSync($1) }
         var failure = discards ? try wire.answer() : nil
-        for (index, sql) in missing.enumerated() {
+        for (index, statement) in missing.enumerated() {
             var described: (arguments: [UInt32], columns: [(name: String, type: UInt32)])?
             let error = try wire.answer()
             let second = try wire.answer { described = ($0.arguments, $0.columns) }
@@ -99,7 +111,8 @@ final class PreparedStatements {
             failure = error ?? second
             guard failure == nil, let described else { continue }
             do throws(PostgresError) {
-                known[sql] = try Self.statement("s\(first + index)", described.arguments, described.columns)
+                known[statement.source] = try Self.statement(
+                    "s\(first + index)", described.arguments, described.columns)
             } catch {
                 failure = error
             }

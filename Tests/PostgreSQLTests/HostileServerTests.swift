@@ -49,8 +49,52 @@ struct HostileServerTests {
         }
     }
 
+    /// A message of fields.
+    static func fields(_ kind: Character, _ fields: [(Character, String)]) -> [UInt8] {
+        let body: [UInt8] = Array(fields.map { "\($0.0)\($0.1)\0" }.joined().utf8) + [0]
+        return [kind.asciiValue ?? 0, 0, 0, 0, UInt8(body.count + 4)] + body
+    }
+
+    @Test(
+        "The SQLSTATE of a refusal is known, whatever the language of its text",
+        arguments: [
+            ("57P03", "starting:  28P01: up", PostgresError.Kind.unreachable), ("53300", "zu viele", .unreachable),
+            ("28P01", "Passwort", .permission), ("28000", "nicht:  57P03: erlaubt\n", .permission),
+            ("3D000", "", .permission), ("42501", "x", .permission), ("XX000", "x", .unreachable),
+            ("57P01", "x", .unreachable),
+        ])
+    func refusals(state: String, text: String, kind: PostgresError.Kind) async throws {
+        try await aside {
+            let severity = state == "57P03" ? "FATAL" : "FATALE ÜÄ"
+            let error = try Self.error(
+                Self.fields(
+                    "E", [("S", severity), ("V", "FATAL"), ("C", state), ("M", text), ("F", "a.c"), ("L", "1")]),
+                then: false)
+            #expect(error?.sqlState == state && error?.kind == kind, "\(String(describing: error))")
+        }
+    }
+
+    @Test("What a server says while the connection is made is kept")
+    func notice() async throws {
+        try await aside {
+            let notice = Self.fields("N", [("S", "WARNUNG"), ("V", "WARNING"), ("C", "01000"), ("M", "be warned")])
+            let bytes = Array(Self.greeting.prefix(9)) + notice + Self.greeting.dropFirst(9)
+            let lines = try Self.served(bytes, then: true) { try PostgresWire($0).notices.lines }
+            #expect(lines == ["WARNING: be warned"])
+        }
+    }
+
     /// The error of connecting to a server that sends `bytes`, and then closes the connection, keeps it, or fills it.
     static func error(_ bytes: [UInt8], then goesOn: Bool, fills: Bool = false) throws -> PostgresError? {
+        try served(bytes, then: goesOn, fills: fills) { parameters in
+            failure { _ = try PostgresConnection(parameters) }
+        }
+    }
+
+    /// The result of `body`, with how to connect to such a server.
+    static func served<R>(
+        _ bytes: [UInt8], then goesOn: Bool, fills: Bool = false, _ body: (PostgresParameters) throws -> R
+    ) throws -> R {
         let scratch = try ScratchDirectory(below: "/tmp")
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard listener >= 0 else { throw Errno(rawValue: errno) }
@@ -77,7 +121,11 @@ struct HostileServerTests {
                 // Not before the first query: until then libpq itself refuses it.
                 _ = read(peer, &buffer, buffer.count)
                 _ = send(peer, [UInt8(ascii: "T"), 0x20, 0, 0, 0], 5, Int32(MSG_NOSIGNAL))
-                while send(peer, zeros, zeros.count, Int32(MSG_NOSIGNAL)) > 0 {}
+                // No faster than it is read: libpq reads on, without us, as long as there is something.
+                while send(peer, zeros, zeros.count, Int32(MSG_NOSIGNAL)) > 0 {
+                    var left: Int32 = 1
+                    while ioctl(peer, UInt(TIOCOUTQ), &left) == 0, left > 0 { sched_yield() }
+                }
             } else if goesOn {
                 while read(peer, &buffer, buffer.count) > 0 {}
             }
@@ -88,9 +136,9 @@ struct HostileServerTests {
         // What is silent is waited for; what fills must not end by its time.
         parameters.connectSeconds = fills ? 60 : 2
         parameters.largestAnswer = 4 << 20
-        let error = failure { _ = try PostgresConnection(parameters) }
+        let result = Result { try body(parameters) }
         shutdown(listener, Int32(SHUT_RDWR))
         try server.join()
-        return error
+        return try result.get()
     }
 }

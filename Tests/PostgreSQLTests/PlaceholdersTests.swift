@@ -20,8 +20,26 @@ struct PlaceholdersTests {
             ("a$b$ ?", "a$b$ $1"),
             ("'unended ?", "'unended ?"), ("/* ?", "/* ?"), ("$x$ ?", "$x$ ?"), ("$", "$"), ("$1 ?", "$1 $1"),
             ("ü = ?", "ü = $1"), ("", ""),
+            ("a = ?2 AND b = ?1 AND c = ?2", "a = $2 AND b = $1 AND c = $2"),
+            ("?12+?1::text||'?3 ?'", "$12+$1::text||'?3 ?'"), ("?65535", "$65535"), ("?01", "$1"),
         ])
-    func rewriting(source: String, result: String) {
-        #expect(Placeholders(source).sql == result)
+    func rewriting(source: String, result: String) throws {
+        #expect(try Placeholders(source).sql == result)
+    }
+
+    @Test(
+        "Those that cannot be numbered are refused",
+        arguments: [
+            "? ?1", "?1 ?", "?2 + '?' + ?", "?0", "?65536", "?99999999999999999999",
+        ])
+    func refused(source: String) {
+        let error = failure { _ = try Placeholders(source) }
+        #expect(error?.message.contains("placeholder") == true, "\(String(describing: error))")
+    }
+
+    @Test("More than the protocol can count are refused")
+    func many() throws {
+        #expect(try Placeholders(String(repeating: "?", count: 65_535)).sql.hasSuffix("$65535"))
+        #expect(failure { _ = try Placeholders(String(repeating: "?", count: 65_536)) } != nil)
     }
 }

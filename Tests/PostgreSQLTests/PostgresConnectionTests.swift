@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import LinuxKernel
+import PostgresSupport
 import TestSupport
 import Testing
 
@@ -8,42 +9,42 @@ import Testing
 
 @Suite(
     "A connection to PostgreSQL",
-    .enabled(if: PostgresServer.programs != nil, Comment(rawValue: PostgresServer.skipped)),
+    .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)),
     .timeLimit(.minutes(10)))
 struct PostgresConnectionTests {
     @Test("Values come back as they were")
-    func values() async throws {
-        try await inPlace { place in
-            let connection = try place.connect()
-            try connection.write(
-                "CREATE TABLE v (i bigint, s smallint, n integer, f boolean, r float8, t text, b bytea)")
-            let scalars = (UInt32(1)...0x10FFFF).compactMap { Unicode.Scalar($0) }
-            let rows: [[PostgresValue]] = [
-                [
-                    .integer(.max), .integer(32_767), .integer(2_147_483_647), .integer(1), .real(.infinity), .text(""),
-                    .bytes([]),
-                ],
-                [
-                    .integer(.min), .integer(-32_768), .integer(-2_147_483_648), .integer(0), .real(-0.0),
-                    .text("ä\n\\\t'\""), .bytes([0, 255, 0]),
-                ],
-                Array(repeating: .null, count: 7),
-                [
-                    .integer(0), .integer(0), .integer(0), .integer(0), .real(.leastNonzeroMagnitude),
-                    .text(scalars.reduce(into: "") { $0.unicodeScalars.append($1) }),
-                    .bytes((0..<1_048_576).map { UInt8(truncatingIfNeeded: $0 &* 31) }),
-                ],
-            ]
-            let insert = rows.map { PostgresStatement("INSERT INTO v VALUES (?, ?, ?, ?, ?, ?, ?)", $0) }
-            #expect(try connection.together(.write, insert, within: .seconds(60)).map(\.count) == [1, 1, 1, 1])
-            let read = try connection.together(.read, [PostgresStatement("SELECT * FROM v")], within: .seconds(60))[0]
-                .rows
-            #expect(read.map(\.values) == rows)
-            #expect(read[0].columns == ["i", "s", "n", "f", "r", "t", "b"])
-            guard case .real(let zero)? = read[1].values[4...].first else { throw NeverSo(sql: "a real number") }
-            #expect(zero.sign == .minus)
-            #expect(connection.statements.count == 4)
-        }
+    func values() async throws { try await inPlace { try Self.values($0) } }
+
+    static func values(_ place: Place) throws {
+        let connection = try place.connect()
+        try connection.write(
+            "CREATE TABLE v (i bigint, s smallint, n integer, f boolean, r float8, t text, b bytea)")
+        let scalars = (UInt32(1)...0x10FFFF).compactMap { Unicode.Scalar($0) }
+        let rows: [[PostgresValue]] = [
+            [
+                .integer(.max), .integer(32_767), .integer(2_147_483_647), .integer(1), .real(.infinity), .text(""),
+                .bytes([]),
+            ],
+            [
+                .integer(.min), .integer(-32_768), .integer(-2_147_483_648), .integer(0), .real(-0.0),
+                .text("ä\n\\\t'\""), .bytes([0, 255, 0]),
+            ],
+            Array(repeating: .null, count: 7),
+            [
+                .integer(0), .integer(0), .integer(0), .integer(0), .real(.leastNonzeroMagnitude),
+                .text(scalars.reduce(into: "") { $0.unicodeScalars.append($1) }),
+                .bytes((0..<1_048_576).map { UInt8(truncatingIfNeeded: $0 &* 31) }),
+            ],
+        ]
+        let insert = rows.map { PostgresStatement("INSERT INTO v VALUES (?, ?, ?, ?, ?, ?, ?)", $0) }
+        #expect(try connection.together(.write, insert, within: .seconds(60)).map(\.count) == [1, 1, 1, 1])
+        let read = try connection.together(.read, [PostgresStatement("SELECT * FROM v")], within: .seconds(60))[0]
+            .rows
+        #expect(read.map(\.values) == rows)
+        #expect(read[0].columns == ["i", "s", "n", "f", "r", "t", "b"])
+        guard case .real(let zero)? = read[1].values[4...].first else { throw NeverSo(sql: "a real number") }
+        #expect(zero.sign == .minus)
+        #expect(connection.statements.count == 4)
     }
 
     @Test("What does not fit is refused before anything is done")
@@ -67,47 +68,55 @@ struct PostgresConnectionTests {
     }
 
     @Test("It says which server it is, and has the settings of both sides")
-    func server() async throws {
-        try await inPlace { place in
-            let server = try place.connect().server
-            #expect(server.version >= 140_000 && server.systemIdentifier != 0)
-            #expect(server.timeline == 1 && !server.isInRecovery)
-            let connection = try place.connect("options='-c statement_timeout=7777'")
-            #expect(try connection.value("SHOW lock_timeout") == .text("2s"))
-            #expect(try connection.value("SHOW statement_timeout") == .text("7777ms"))
-            #expect(try connection.value("SELECT current_schema()::text") == .text(place.schema))
-            #expect(try connection.value("SHOW application_name") == .text("tests"))
+    func server() async throws { try await inPlace { try Self.server($0) } }
+
+    static func server(_ place: Place) throws {
+        let server = try place.connect().server
+        #expect(server.version >= 140_000 && server.systemIdentifier != 0)
+        #expect(server.timeline == 1 && !server.isInRecovery)
+        let connection = try place.connect("options='-c statement_timeout=7777'")
+        #expect(try connection.value("SHOW lock_timeout") == .text("2s"))
+        #expect(try connection.value("SHOW statement_timeout") == .text("7777ms"))
+        #expect(try connection.value("SELECT current_schema()::text") == .text(place.schema))
+        #expect(try connection.value("SHOW application_name") == .text("tests"))
+        var parameters = place.server.parameters("options='-c TimeZone=Asia/Tokyo'", schema: "a \"b\" \\c")
+        #expect(try PostgresConnection(parameters).value("SHOW TimeZone") == .text("Asia/Tokyo"))
+        for zone in ["UTC", "Europe/Berlin", "<+02>-02"] {
+            parameters.timeZone = zone
+            let zoned = try PostgresConnection(parameters)
+            #expect(try zoned.value("SHOW TimeZone") == .text(zone))
+            #expect(try zoned.value("SHOW search_path") == .text("\"a \"\"b\"\" \\c\""))
         }
     }
 
     @Test("An error in the middle of a pipeline undoes all of it, and is named")
-    func pipeline() async throws {
-        try await inPlace { place in
-            let connection = try place.connect()
-            try connection.write("CREATE TABLE u (i bigint PRIMARY KEY)")
-            let insert = "INSERT INTO u VALUES (?)"
-            let list = [1, 2, 1, 3].map { PostgresStatement(insert, [.integer($0)]) }
-            let error = failure { _ = try connection.together(.write, list, within: .seconds(30)) }
-            #expect(error?.kind == .refused && error?.sqlState == "23505" && error?.statement == 2)
-            #expect(try connection.value("SELECT count(*) FROM u") == .integer(0))
-            let syntax = failure {
-                _ = try connection.together(.write, [list[0], PostgresStatement("SELEC")], within: .seconds(30))
-            }
-            #expect(syntax?.sqlState == "42601")
-            #expect(try connection.value("SELECT count(*) FROM u") == .integer(0))
+    func pipeline() async throws { try await inPlace { try Self.pipeline($0) } }
 
-            // The same step by step; an error that is passed over is no success either.
-            let passed = failure {
-                try connection.transaction(.write, within: .seconds(30)) { transaction in
-                    try transaction.run(insert, [.integer(1)])
-                    _ = failure { try transaction.run(insert, [.integer(1)]) }
-                }
-            }
-            #expect(passed?.kind == .refused)
-            try connection.write(insert, [.integer(1)])
-            #expect(try connection.value("SELECT count(*) FROM u") == .integer(1))
-            #expect(connection.isOpen)
+    static func pipeline(_ place: Place) throws {
+        let connection = try place.connect()
+        try connection.write("CREATE TABLE u (i bigint PRIMARY KEY)")
+        let insert = "INSERT INTO u VALUES (?)"
+        let list = [1, 2, 1, 3].map { PostgresStatement(insert, [.integer($0)]) }
+        let error = failure { _ = try connection.together(.write, list, within: .seconds(30)) }
+        #expect(error?.kind == .refused && error?.sqlState == "23505" && error?.statement == 2)
+        #expect(try connection.value("SELECT count(*) FROM u") == .integer(0))
+        let syntax = failure {
+            _ = try connection.together(.write, [list[0], PostgresStatement("SELEC")], within: .seconds(30))
         }
+        #expect(syntax?.sqlState == "42601")
+        #expect(try connection.value("SELECT count(*) FROM u") == .integer(0))
+
+        // The same step by step; an error that is passed over is no success either.
+        let passed = failure {
+            try connection.transaction(.write, within: .seconds(30)) { transaction in
+                try transaction.run(insert, [.integer(1)])
+                _ = failure { try transaction.run(insert, [.integer(1)]) }
+            }
+        }
+        #expect(passed?.kind == .refused)
+        try connection.write(insert, [.integer(1)])
+        #expect(try connection.value("SELECT count(*) FROM u") == .integer(1))
+        #expect(connection.isOpen)
     }
 
     @Test("A transaction sees its own rows, and an error of its body rolls back")
@@ -137,41 +146,20 @@ struct PostgresConnectionTests {
         }
     }
 
-    @Test("Rows are given one by one")
-    func streaming() async throws {
-        try await inPlace { place in
-            let connection = try place.connect()
-            try connection.transaction(.read, within: .seconds(60)) { transaction in
-                var sum = 0
-                try transaction.each(
-                    "SELECT generate_series(1, ?::bigint) AS n, repeat('x', 1000) AS t", [.integer(100_000)]
-                ) { row in
-                    if case .integer(let number) = row.values[0] { sum += Int(number) }
-                    if sum == 1 { #expect(failure { try transaction.run("SELECT 1") } != nil) }
-                }
-                #expect(sum == 5_000_050_000)
-                #expect(throws: NeverSo.self) {
-                    try transaction.each("SELECT generate_series(1, 1000)") { _ in throw NeverSo(sql: "") }
-                }
-                #expect(try transaction.rows("SELECT 7").first?.values == [.integer(7)])
-            }
-        }
-    }
-
     @Test("Prepared statements are bounded, survive a changed table, and are made anew by a new connection")
-    func prepared() async throws {
-        try await inPlace { place in
-            let connection = try place.connect()
-            for number in 0..<300 { #expect(try connection.value("SELECT \(number)") == .integer(Int64(number))) }
-            #expect(connection.statements.count <= 256)
-            try connection.write("CREATE TABLE p (a bigint)")
-            try connection.write("INSERT INTO p VALUES (1)")
-            #expect(try connection.value("SELECT * FROM p") == .integer(1))
-            try connection.write("ALTER TABLE p ALTER a TYPE text")
-            #expect(failure { _ = try connection.value("SELECT * FROM p") }?.sqlState == "0A000")
-            #expect(try connection.value("SELECT * FROM p") == .text("1"))
-            #expect(try place.connect().value("SELECT * FROM p") == .text("1"))
-        }
+    func prepared() async throws { try await inPlace { try Self.prepared($0) } }
+
+    static func prepared(_ place: Place) throws {
+        let connection = try place.connect()
+        for number in 0..<300 { #expect(try connection.value("SELECT \(number)") == .integer(Int64(number))) }
+        #expect(connection.statements.count <= 256)
+        try connection.write("CREATE TABLE p (a bigint)")
+        try connection.write("INSERT INTO p VALUES (1)")
+        #expect(try connection.value("SELECT * FROM p") == .integer(1))
+        try connection.write("ALTER TABLE p ALTER a TYPE text")
+        #expect(failure { _ = try connection.value("SELECT * FROM p") }?.sqlState == "0A000")
+        #expect(try connection.value("SELECT * FROM p") == .text("1"))
+        #expect(try place.connect().value("SELECT * FROM p") == .text("1"))
     }
 
     @Test("A lock that is held is busy")
@@ -199,7 +187,7 @@ struct PostgresConnectionTests {
 
     static func stop(_ backend: pid_t, _ connection: PostgresConnection) {
         kill(backend, SIGSTOP)
-        connection.wire.deadline = .now + .milliseconds(300)
+        connection.wire.limit = .milliseconds(300)
     }
 
     @Test("A server that is stopped is out of reach before the commit, and an unknown outcome after it")
@@ -255,36 +243,36 @@ struct PostgresConnectionTests {
     @Test(
         "A commit without its standby is unknown after our deadline, and when it was cancelled or its backend ended",
         arguments: [End.deadline, .cancelled, .terminated])
-    func standby(end: End) async throws {
-        try await inPlace { place in
-            let watcher = try place.connect()
-            try watcher.write("CREATE TABLE w (i bigint)")
-            let connection = try place.connect()
-            let backend = try Self.backend(connection)
-            let waits = "SELECT count(*) FROM pg_stat_activity WHERE pid = \(backend) AND wait_event = 'SyncRep'"
-            let thread = Thread {
-                guard end != .deadline else { return }
-                let other = try place.connect()
-                try other.wait(for: waits, .integer(1))
-                _ = try other.value("SELECT \(end.rawValue)(\(backend))")
-            }
-            let error = failure {
-                try connection.transaction(.write, within: .seconds(waitLimit)) { transaction in
-                    try transaction.run("SET LOCAL synchronous_commit = on")
-                    try transaction.run("INSERT INTO w VALUES (1)")
-                    if end == .deadline { connection.wire.deadline = .now + .milliseconds(300) }
-                }
-            }
-            try thread.join()
-            #expect(error?.kind == .unknownOutcome, "\(String(describing: error))")
-            #expect(connection.isOpen == (end == .cancelled))
-            // It is there once nobody waits: the backend of a closed connection still does.
-            if end == .deadline {
-                try watcher.wait(for: waits, .integer(1))
-                _ = try watcher.value("SELECT pg_cancel_backend(\(backend))")
-            }
-            try watcher.wait(for: "SELECT count(*) FROM w", .integer(1))
+    func standby(end: End) async throws { try await inPlace { try Self.standby($0, end: end) } }
+
+    static func standby(_ place: Place, end: End) throws {
+        let watcher = try place.connect()
+        try watcher.write("CREATE TABLE w (i bigint)")
+        let connection = try place.connect()
+        let backend = try Self.backend(connection)
+        let waits = "SELECT count(*) FROM pg_stat_activity WHERE pid = \(backend) AND wait_event = 'SyncRep'"
+        let thread = Thread {
+            guard end != .deadline else { return }
+            let other = try place.connect()
+            try other.wait(for: waits, .integer(1))
+            _ = try other.value("SELECT \(end.rawValue)(\(backend))")
         }
+        let error = failure {
+            try connection.transaction(.write, within: .seconds(waitLimit)) { transaction in
+                try transaction.run("SET LOCAL synchronous_commit = on")
+                try transaction.run("INSERT INTO w VALUES (1)")
+                if end == .deadline { connection.wire.limit = .milliseconds(300) }
+            }
+        }
+        try thread.join()
+        #expect(error?.kind == .unknownOutcome, "\(String(describing: error))")
+        #expect(connection.isOpen == (end == .cancelled))
+        // It is there once nobody waits: the backend of a closed connection still does.
+        if end == .deadline {
+            try watcher.wait(for: waits, .integer(1))
+            _ = try watcher.value("SELECT pg_cancel_backend(\(backend))")
+        }
+        try watcher.wait(for: "SELECT count(*) FROM w", .integer(1))
     }
 
     @Test("A database that takes no writes is refused to writers, and read by readers")
@@ -302,32 +290,61 @@ struct PostgresConnectionTests {
         }
     }
 
-    @Test("Errors of connecting say why, and never the password")
-    func connecting() async throws {
+    @Test("An address that is silent is left for the next host")
+    func silentAddress() async throws {
         try await inPlace { place in
-            for words in [
-                "password=s3cret dbname=missing", "password=s3cret dbname=s3cret", "password=s3cret user=s3cret",
-                "password=s3cret host=/nowhere", "password='s3cret", "passwort=s3cret",
-            ] {
-                let error = failure { _ = try place.connect(words) }
-                #expect(error != nil)
-                #expect(error?.description.contains("s3cret") == false, "\(String(describing: error))")
-            }
-            #expect(
-                failure { _ = try place.connect("dbname=missing") }?.message.contains("\"missing\" does not exist")
-                    == true)
-            // Really refused; the right password is accepted, for a role that is no superuser.
-            try place.connect().write("CREATE ROLE guarded LOGIN PASSWORD 'right'")
-            let wrong = failure { _ = try place.connect("user=guarded password=s3cret") }
-            #expect(wrong?.kind == .unreachable && wrong?.message.contains("s3cret") == false)
-            #expect(wrong?.message.contains("password authentication failed") == true, "\(String(describing: wrong))")
-            #expect(try place.connect("user=guarded password=right").value("SELECT 1") == .integer(1))
-            var parameters = place.server.parameters()
-            parameters.library = "libpq-missing.so.5"
-            #expect(failure { _ = try PostgresConnection(parameters) }?.message.contains("libpq5") == true)
-            parameters.library = "libm.so.6"
-            #expect(failure { _ = try PostgresConnection(parameters) }?.message.contains("has no function PQ") == true)
+            // Its queue of connections is full, so that it drops requests.
+            let listener = try Socket.listening()
+            let clients = try (0..<4).map { _ in try Socket.connecting(to: listener.port) }
+            defer { withExtendedLifetime((listener, clients)) {} }
+            var parameters = place.server.parameters(
+                "host=127.0.0.1,\(place.server.directory) port=\(listener.port),5432", schema: place.schema)
+            parameters.connectSeconds = 3
+            #expect(try PostgresConnection(parameters).value("SELECT 1") == .integer(1))
+            parameters.connection = "host=127.0.0.1 port=\(listener.port) user=x dbname=x"
+            parameters.connectSeconds = 1
+            let error = failure { _ = try PostgresConnection(parameters) }
+            #expect(error?.kind == .unreachable, "\(String(describing: error))")
         }
+    }
+
+    @Test("Errors of connecting say why, and never the password")
+    func connecting() async throws { try await inPlace { try Self.connecting($0) } }
+
+    static func connecting(_ place: Place) throws {
+        for words in [
+            "password=s3cret dbname=missing", "password=s3cret dbname=s3cret", "password=s3cret user=s3cret",
+            "password=s3cret host=/nowhere", "password='s3cret", "passwort=s3cret",
+        ] {
+            let error = failure { _ = try place.connect(words) }
+            #expect(error != nil)
+            #expect(error?.description.contains("s3cret") == false, "\(String(describing: error))")
+        }
+        let missing = failure { _ = try place.connect("dbname=missing") }
+        #expect(missing?.message.contains("\"missing\" does not exist") == true)
+        #expect(missing?.kind == .permission && missing?.sqlState == "3D000", "\(String(describing: missing))")
+        // The words of its message alone, without the place in the server's source.
+        #expect(missing?.message.hasSuffix("FATAL: database \"missing\" does not exist") == true)
+        #expect(failure { _ = try place.connect("user=nobody_is_called_this") }?.sqlState == "28000")
+        // Really refused; the right password is accepted, for a role that is no superuser.
+        try place.connect().write("CREATE ROLE guarded LOGIN PASSWORD 'right'")
+        let wrong = failure { _ = try place.connect("user=guarded password=s3cret") }
+        #expect(wrong?.kind == .permission && wrong?.sqlState == "28P01")
+        #expect(wrong?.message.contains("s3cret") == false)
+        #expect(wrong?.message.contains("password authentication failed") == true, "\(String(describing: wrong))")
+        #expect(try place.connect("user=guarded password=right").value("SELECT 1") == .integer(1))
+        try place.connect().write("ALTER ROLE guarded CONNECTION LIMIT 0")
+        let crowded = failure { _ = try place.connect("user=guarded password=right") }
+        #expect(crowded?.kind == .unreachable && crowded?.sqlState == "53300", "\(String(describing: crowded))")
+        let nowhere = failure { _ = try place.connect("host=/nowhere") }
+        #expect(nowhere?.kind == .unreachable && nowhere?.sqlState == nil, "\(String(describing: nowhere))")
+        // Of several hosts those that cannot be reached are passed over.
+        #expect(try place.connect("host=/nowhere,\(place.server.directory)").value("SELECT 1") == .integer(1))
+        var parameters = place.server.parameters()
+        parameters.library = "libpq-missing.so.5"
+        #expect(failure { _ = try PostgresConnection(parameters) }?.message.contains("libpq5") == true)
+        parameters.library = "libm.so.6"
+        #expect(failure { _ = try PostgresConnection(parameters) }?.message.contains("has no function PQ") == true)
     }
 }
 

@@ -8,14 +8,18 @@
 struct cpostgres_connection;
 struct cpostgres_result;
 
-/* What a connection string says; of PQconninfoParse. */
+/* What a connection string says, and what a connection uses; of PQconninfoParse and PQconninfo. */
 struct cpostgres_option {
     char *_Nullable keyword, *_Nullable envvar, *_Nullable compiled, *_Nullable val;
     char *_Nullable label, *_Nullable dispchar;
     int dispsize;
 };
 
-enum { CPOSTGRES_CONNECTION_OK = 0 };
+/* What connecting waits for. */
+enum {
+    CPOSTGRES_POLLING_FAILED = 0, CPOSTGRES_POLLING_READING = 1, CPOSTGRES_POLLING_WRITING = 2, CPOSTGRES_POLLING_OK = 3
+};
+enum { CPOSTGRES_ERRORS_DEFAULT = 1, CPOSTGRES_ERRORS_VERBOSE = 2 };
 enum {
     CPOSTGRES_COMMAND_OK = 1, CPOSTGRES_TUPLES_OK = 2, CPOSTGRES_FATAL_ERROR = 7,
     CPOSTGRES_SINGLE_TUPLE = 9, CPOSTGRES_PIPELINE_SYNC = 10, CPOSTGRES_PIPELINE_ABORTED = 11
@@ -27,13 +31,15 @@ typedef void (*cpostgres_notice)(void *_Nullable context, const struct cpostgres
 
 /* Name in libpq, result, arguments. */
 #define CPOSTGRES_CALLS \
-    CALL(connectdbParams, struct cpostgres_connection *_Nullable, \
+    CALL(connectStartParams, struct cpostgres_connection *_Nullable, \
         (const char *_Nullable const *_Nonnull names, const char *_Nullable const *_Nonnull values, int expand)) \
+    CALL(connectPoll, int, (struct cpostgres_connection *_Nonnull)) \
+    CALL(setErrorVerbosity, int, (struct cpostgres_connection *_Nonnull, int verbosity)) \
+    CALL(conninfo, struct cpostgres_option *_Nullable, (struct cpostgres_connection *_Nonnull)) \
     CALL(conninfoParse, struct cpostgres_option *_Nullable, \
         (const char *_Nonnull text, char *_Nullable *_Nullable error)) \
     CALL(conninfoFree, void, (struct cpostgres_option *_Nonnull options)) \
     CALL(finish, void, (struct cpostgres_connection *_Nonnull)) \
-    CALL(status, int, (const struct cpostgres_connection *_Nonnull)) \
     CALL(errorMessage, char *_Nonnull, (const struct cpostgres_connection *_Nonnull)) \
     CALL(socket, int, (const struct cpostgres_connection *_Nonnull)) \
     CALL(serverVersion, int, (const struct cpostgres_connection *_Nonnull)) \
