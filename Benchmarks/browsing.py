@@ -7,7 +7,6 @@ import os
 import pathlib
 import random
 import sqlite3
-import struct
 import subprocess
 
 import million
@@ -26,7 +25,7 @@ def measure(session, release, photos, scratch):
     all_ = wall.made(session, release, photos, scratch)
     with all_.shown(("127.0.0.1", 0)) as pages:
         cookie = pages.sign_in("bob")
-        days = list(struct.iter_unpack("<iI", wall.Viewer(pages, cookie).get("/days")[1]))
+        days = wall.days_of(wall.Viewer(pages, cookie).get("/days")[1])
         check(days, all_.catalogue)
         host, port = pages.address
         given = {"address": f"http://{host}:{port}/", "cookie": cookie, "runs": session.runs, "browser": BROWSER, "days": days,

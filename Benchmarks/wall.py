@@ -20,6 +20,7 @@ from pages import Local, Pages
 
 DAYS, LARGE, ASKED, PICTURES = 10_939, 100_000, 200, 500
 SEARCHES = 50
+UNDATED = (1 << 31) - 1
 # Seconds. After a search the program leaves the catalogue alone for as long as it took, up to a quarter of a second.
 PAUSE = 0.3
 PAGE, ALL, SOME, MIDDLE, PICTURE, SEARCH = "the page", "days", "500 of a day", "500 amid 100,000", "a small picture", "two words"
@@ -136,6 +137,22 @@ class Viewer:
         return taken, body
 
 
+def days_of(answer):
+    """Days and their counts: numbers of seven bits a byte, each day so much older than the one before; 0 means no date."""
+    numbers, number, weight = [], 0, 0
+    for byte in answer:
+        number |= (byte & 127) << weight
+        weight += 7
+        if byte < 128:
+            numbers.append(number)
+            number = weight = 0
+    day, days = 1 << 31, []
+    for older, count in zip(numbers[::2], numbers[1::2]):
+        day -= older
+        days.append((day if older else UNDATED, count))
+    return days
+
+
 def measure(session, release, photos, scratch):
     million_ = made(session, release, photos, scratch)
     with million_.shown() as pages:
@@ -143,7 +160,7 @@ def measure(session, release, photos, scratch):
         cookie = pages.sign_in()
         viewer = Viewer(pages, cookie)
         samples = {name: [] for name in LIMITS}
-        days = [(day, count) for day, count in struct.iter_unpack("<iI", viewer.get("/days")[1])]
+        days = days_of(viewer.get("/days")[1])
         if sum(count for _, count in days) != million.ROWS + 1:
             raise RuntimeError("the days have another number of photographs")
         large = max(days, key=lambda one: one[1])

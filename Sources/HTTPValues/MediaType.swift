@@ -17,6 +17,8 @@ package enum MediaType: String, Hashable, Sendable, CaseIterable {
     case mp4 = "video/mp4"
     case quickTime = "video/quicktime"
     case bytes = "application/octet-stream"
+    /// The days of the timeline. A page of another version, which would read them otherwise, refuses another type.
+    case days = "application/vnd.photo-inbox.days"
 
     /// The type of a part of the pages, by its name.
     package static func ofPage(named name: String) -> MediaType? {

@@ -130,16 +130,16 @@ struct Wall: Sendable {
     private func days(_ bytes: [UInt8], _ head: RequestHead) -> WebResponse {
         var hasher = ContentHasher()
         bytes.withUnsafeBytes { hasher.update($0) }
-        // What is compressed is another representation, with a tag of its own.
-        let compressed = head.acceptsGzip ? Compression.gzip(bytes) : nil
-        let tag = EntityTag("\(hasher.hash())\(compressed == nil ? "" : "-gzip")")
+        // What is compressed is another representation, with a tag of its own; whoever has it costs no compression.
+        let tag = EntityTag("\(hasher.hash())\(head.acceptsGzip ? "-gzip" : "")")
         let fields = [(name: "ETag", value: tag.description)]
         switch Precondition(head, tag) {
         case .failed: return .failure(.preconditionFailed, "it has changed")
         case .notModified:
             return WebResponse(
-                .bytes, .bytes([]), .notModified, caching: .asking, fields: fields + Compression.variance)
-        case .proceed: return WebResponse(.bytes, .bytes(bytes), caching: .asking, fields: fields).encoded(compressed)
+                .days, .bytes([]), .notModified, caching: .asking, fields: fields + Compression.variance)
+        case .proceed:
+            return WebResponse(.days, .bytes(bytes), caching: .asking, fields: fields).compressed(for: head)
         }
     }
 

@@ -20,14 +20,18 @@ actor WallRecords {
         (catalogue, self.open) = (KeptCatalogue(places), open)
     }
 
-    /// Eight bytes a day.
+    /// Two numbers a day, each of seven bits a byte, the lowest first, with the eighth set in all but the last: how much older it is
+    /// than the one before, the first than day 2³¹, and how many photos it has. Those without a date are 0 older.
     func days() throws(CommandFailure) -> [UInt8] {
         let days = try catalogue.read { catalogue throws(CatalogueError) in try catalogue.days() }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(days.count * 8)
+        bytes.reserveCapacity(days.count * 3)
+        var last = Int64(1) << 31
         for (day, photos) in days {
-            bytes.append(littleEndian: day)
-            bytes.append(littleEndian: photos)
+            let next = day == Tile.noDay ? last : Int64(day)
+            bytes.append(inSevens: UInt64(clamping: last - next))
+            bytes.append(inSevens: UInt64(photos))
+            last = next
         }
         return bytes
     }
@@ -69,6 +73,15 @@ actor WallRecords {
 }
 
 extension [UInt8] {
+    fileprivate mutating func append(inSevens number: UInt64) {
+        var rest = number
+        while rest > 0x7F {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(rest))
+    }
+
     mutating func append(littleEndian number: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
     }

@@ -36,10 +36,10 @@ extension EndToEnd.Web {
         try await daemon.lines(holding: ["filed card/IMG_1.JPG", "IMG_1.JPG made"])
         let vera = Client(base: "http://x/", socket: try await house.pagesForOthers())
         try await vera.setPassword(by: try await house.link(for: "vera"))
-        let days = numbers(try await vera.content("days").bytes)
+        let days = daysOfTimeline(Array(try await vera.content("days").bytes))
         #expect(days.count == 2 && days.last == 1)
         func tile() async throws -> (key: String, kind: UInt32) {
-            let day = Int32(bitPattern: try #require(numbers(try await vera.content("days").bytes).first))
+            let day = Int32(bitPattern: try #require(daysOfTimeline(Array(try await vera.content("days").bytes)).first))
             let bytes = try await vera.content("tiles?day=\(day)&from=0&count=500").bytes
             let found = numbers(bytes)
             try #require(found.count == 3)

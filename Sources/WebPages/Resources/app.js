@@ -1,16 +1,14 @@
 // The pages: who is signed in, which page is shown, and what changes on it.
-import { receiveDrops } from "./chosen.js";
-import { decisions } from "./decisions.js";
 import { announce, h, show } from "./dom.js";
-import { now, picture, unknown } from "./now.js";
+import { style } from "./early.js";
 import { addressOf, placeOf } from "./search.js";
 import { get, remove, watch } from "./server.js";
-import { signIn, useLink } from "./sign-in.js";
 import { countAges } from "./text.js";
 
 const main = document.getElementById("main");
 const pages = [["photos", "Photos"], ["map", "Map"], ["now", "Now"], ["decisions", "Needs you"], ["drop", "Drop"]];
 const senders = ["sender", "operator"];
+const LONGEST_WAIT = 3000;
 
 let person = null;
 let state = null;
@@ -18,6 +16,8 @@ let failure = null;
 let read = null;
 let alike = null;
 let drop = null;
+// Of Now and Needs you.
+let views = null;
 let photos = null;
 let map = null;
 let isOutdated = false;
@@ -51,16 +51,21 @@ function render() {
   document.body.classList.toggle("filled", page() === "photos");
   if (page() === "photos") {
     // It changes by itself.
-    if (!photos) show(main, h("h1", null, "Photos"), h("p", isOutdated ? { class: "alert" } : null, isOutdated ? outdated : "…"));
+    if (!photos) show(main, loading(title));
     else if (main.firstChild !== photos.element) main.replaceChildren(photos.element);
   } else if (page() === "map") {
-    if (!map) show(main, h("h1", null, "Map"), h("p", isOutdated ? { class: "alert" } : null, isOutdated ? outdated : "…"));
+    if (!map) show(main, loading(title));
     else if (main.firstChild !== map.element) main.replaceChildren(map.element);
-  } else if (page() === "drop") show(main, drop ? drop.view() : isOutdated ? [h("h1", null, "Drop"), h("p", { class: "alert" }, outdated)] : h("h1", null, "…"));
-  else if (page() === "decisions") show(main, read ? decisions(read, alike, person, acted, ended) : h("p", null, "…"));
-  else if (failure) show(main, unknown(failure));
-  else if (state) show(main, now(state, person));
+  } else if (page() === "drop") show(main, drop ? drop.view() : loading(title));
+  else if (!views) show(main, loading(title));
+  else if (page() === "decisions") show(main, read ? views.decisions(read, alike, person, acted, ended) : h("p", null, "…"));
+  else if (failure) show(main, views.unknown(failure));
+  else if (state) show(main, views.now(state, person));
   else show(main, h("h1", null, "…"));
+}
+
+function loading(title) {
+  return [h("h1", null, title), h("p", isOutdated ? { class: "alert" } : null, isOutdated ? outdated : "…")];
 }
 
 let asked = 0;
@@ -112,47 +117,44 @@ function changed(new_state) {
   }
 }
 
-let sheet = null;
-
-function style(name) {
-  return sheet ??= new Promise((onload, onerror) => {
-    document.head.append(h("link", { rel: "stylesheet", href: new URL(name, import.meta.url).href, onload, onerror }));
-  }).catch((error) => {
-    sheet = null;
-    throw error;
-  });
-}
-
-/** The page of all photos, or another place on it, whose parts are loaded likewise. */
-async function openPhotos() {
+/** Loads what a page needs, once it is shown; it is gone if the program was replaced. */
+async function loaded(...parts) {
   try {
-    const [{ Photos }] = await Promise.all([import("./photos.js"), style("photos.css")]);
-    photos ??= new Photos(person, ended);
+    return Object.assign({}, ...(await Promise.all(parts)));
   } catch {
     isOutdated = true;
     render();
-    return announce(outdated);
+    announce(outdated);
+    return null;
   }
+}
+
+/** The pages of what happens, and of what needs a person. */
+async function openViews() {
+  views ??= await loaded(import("./now.js"), import("./decisions.js"));
+  if (views) render();
+}
+
+/** The page of all photos, or another place on it. */
+async function openPhotos() {
+  const parts = await loaded(import("./photos.js"), style());
+  if (!parts) return begin();
+  photos ??= new parts.Photos(person, ended, begin);
   if (page() !== "photos") return;
   render();
   photos.route();
   if (state) photos.update(state);
 }
 
-/** The page that shows where photos were taken, likewise. */
+/** The page that shows where photos were taken. */
 async function openMap() {
-  try {
-    const { WorldMap } = await import("./map.js");
-    map ??= new WorldMap({
-      open: (key) => { location.hash = addressOf({ key }); },
-      search: (box) => { location.hash = addressOf({ query: `bbox=${encodeURIComponent(box)}` }); },
-      ended,
-    });
-  } catch {
-    isOutdated = true;
-    render();
-    return announce(outdated);
-  }
+  const parts = await loaded(import("./map.js"));
+  if (!parts) return;
+  map ??= new parts.WorldMap({
+    open: (key) => { location.hash = addressOf({ key }); },
+    search: (box) => { location.hash = addressOf({ query: `bbox=${encodeURIComponent(box)}` }); },
+    ended,
+  });
   if (page() !== "map") return;
   render();
   await map.open();
@@ -165,21 +167,14 @@ function open() {
   else photos?.leave();
   if (page() !== "map") map?.leave();
   if (page() === "drop") openDrop();
+  if (page() === "now" || page() === "decisions") openViews();
 }
 
-/**
- * The page on which photos are sent, to which `files` may be added: its parts are loaded when they are needed first, and are gone if the
- * program was replaced.
- */
+/** The page on which photos are sent, to which `files` may be added. */
 async function openDrop(files = null) {
-  try {
-    const { Drop } = await import("./drop.js");
-    drop ??= new Drop({ about: "api/drop", picture });
-  } catch {
-    isOutdated = true;
-    render();
-    return announce(outdated);
-  }
+  const parts = await loaded(import("./drop.js"), import("./now.js"));
+  if (!parts) return;
+  drop ??= new parts.Drop({ about: "api/drop", picture: parts.picture });
   if (files) drop.add(files);
   await drop.open();
 }
@@ -195,6 +190,10 @@ function ended() {
   location.reload();
 }
 
+// When what happens is asked for: on a slow line, after the photos that are seen first.
+let begin;
+const begun = new Promise((done) => { begin = done; });
+
 async function start() {
   const link = /^#link=([0-9a-f]{64})$/.exec(location.hash)?.[1];
   let remark = null;
@@ -202,7 +201,7 @@ async function start() {
     // A link that was used does not stay in the history.
     history.replaceState(null, "", location.pathname);
     try {
-      person = await useLink(main, link);
+      person = await (await import("./sign-in.js")).useLink(main, link);
     } catch (error) {
       remark = [error.message, error.action].filter(Boolean).join(". ");
     }
@@ -212,7 +211,7 @@ async function start() {
       person = await get("person");
     } catch {
       document.title = "Sign in · photo-inbox";
-      person = await signIn(main, remark);
+      person = await (await import("./sign-in.js")).signIn(main, remark);
     }
   }
   main.replaceChildren();
@@ -227,21 +226,25 @@ async function start() {
     open();
     if (page() === "decisions") acted();
     if (!isOther) return;
+    begin();
     main.focus();
     scrollTo(0, 0);
   });
   setInterval(countAges, 1000);
   document.addEventListener("redraw", render);
   if (senders.includes(person.role)) {
-    receiveDrops((files) => {
+    import("./chosen.js").then(({ receiveDrops }) => receiveDrops((files) => {
       location.hash = "drop";
       openDrop(files);
-    });
+    })).catch(() => null);
   }
   render();
   open();
-  refresh();
   if (page() === "decisions") compare();
+  if (page() === "photos") setTimeout(begin, LONGEST_WAIT);
+  else begin();
+  await begun;
+  refresh();
   const failed = (found) => { failure = found; render(); };
   watch(() => "live", "person", { state: changed, failure: failed }, failed, ended);
 }
@@ -254,11 +257,6 @@ async function signOut() {
 if (placeOf(location.hash).page === "photos") {
   // Before anything is drawn, or it would move.
   document.body.classList.add("filled");
-  // All at once, and before it is known for whom: over a line with a delay, one after the other would take much longer.
-  for (const name of ["wall", "layout", "captions", "timeline", "again", "viewer", "photos"]) {
-    document.head.append(h("link", { rel: "modulepreload", href: new URL(`./${name}.js`, import.meta.url).href }));
-  }
-  style("photos.css").catch(() => null);
 }
 document.getElementById("skip").onclick = () => main.focus();
 start();

@@ -11,6 +11,7 @@ import { Wall } from "./wall.js";
 
 export class Photos {
   #ended;
+  #filled;
   #timeline;
   #wall;
   #viewer;
@@ -31,14 +32,14 @@ export class Photos {
   #said = h("p", { class: "unseen", "aria-live": "polite" });
   #form;
 
-  /** `ended()` is called when the session has. */
-  constructor(person, ended) {
-    this.#ended = ended;
+  /** `ended()` is called when the session has, `filled()` when there is nothing more to come into the view at first. */
+  constructor(person, ended, filled) {
+    [this.#ended, this.#filled] = [ended, filled];
     this.#timeline = new Timeline((path, signal) => this.#ask(path, signal), () => this.#changed(this.#timeline));
     this.#wall = new Wall({
       picture: (key) => address(`t/${key}`), link: (key) => addressOf({ key, query: this.#query }),
       open: (photo) => this.#open(photo), rested: (place) => this.#remember(place),
-      passed: (day) => { this.#where.textContent = day === null ? "" : dayText(day); },
+      passed: (day) => { this.#where.textContent = day === null ? "" : dayText(day); }, filled,
     });
     this.#viewer = new Viewer({
       isOperator: person.role === "operator", ended,
@@ -107,7 +108,7 @@ export class Photos {
 
   async #ask(path, signal) {
     try {
-      return await bytes(path, signal, path === "days" ? "no-cache" : "no-store");
+      return await (path === "days" ? bytes(path, signal, "no-cache", "application/vnd.photo-inbox.days") : bytes(path, signal, "no-store"));
     } catch (error) {
       if (error.status === 401) this.#ended();
       throw error;
@@ -196,6 +197,7 @@ export class Photos {
       remark = [h("p", null, "No pictures are made. In photoinbox.toml, add"), h("pre", null, "[pictures]\nenabled = \"yes\""),
         h("p", null, "and run photoinbox reload.")];
     }
+    if (note && (error || source?.failure || source?.isRead)) this.#filled();
     replace(this.#note, note);
     replace(this.#remark, remark);
   }

@@ -15,6 +15,24 @@ export class Failure extends Error {
   }
 }
 
+// What was asked for before it was needed, by its path.
+const prepared = new Map();
+
+/** Asks for what will be needed soon, once. */
+export function prepare(path, cache = "no-store") {
+  prepared.set(path, request("GET", path, { cache }).catch(() => null));
+}
+
+function taken(path) {
+  const answer = prepared.get(path);
+  prepared.delete(path);
+  return answer;
+}
+
+function request(method, path, options) {
+  return fetch(address(path), { method, credentials: "same-origin", redirect: "error", ...options });
+}
+
 // What is aborted throws the signal's reason, which is no failure.
 async function send(method, path, { body, signal, cache = "no-store" } = {}) {
   const headers = {};
@@ -22,9 +40,11 @@ async function send(method, path, { body, signal, cache = "no-store" } = {}) {
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch(address(path), {
-      method, headers, signal, cache, credentials: "same-origin", redirect: "error",
-      body: body === undefined ? undefined : JSON.stringify(body),
+    const early = method === "GET" ? await taken(path) : null;
+    signal?.throwIfAborted();
+    // Of before somebody signed in, it is of no use.
+    response = early?.ok ? early : await request(method, path, {
+      headers, signal, cache, body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
     signal?.throwIfAborted();
@@ -40,11 +60,11 @@ async function ask(method, path, options) {
   return response.status === 204 ? null : response.json().catch(() => null);
 }
 
-/** Bytes, and the fields that came with them: `{ buffer, field(name) }`. */
-export async function bytes(path, signal, cache) {
+/** Bytes of a type, and the fields that came with them: `{ buffer, field(name) }`. */
+export async function bytes(path, signal, cache, type = "application/octet-stream") {
   const response = await send("GET", path, { signal, cache });
-  // As a hotel's sign-in page does.
-  if (response.headers.get("Content-Type") !== "application/octet-stream") {
+  // As a hotel's sign-in page does, or a server of another version.
+  if (response.headers.get("Content-Type") !== type) {
     throw new Failure(0, "something else answers instead of the server", "Reload the page.");
   }
   try {

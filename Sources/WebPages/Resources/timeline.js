@@ -1,7 +1,7 @@
 // What is on the wall: days with counts, and the photos of days in blocks, which are read when they are looked at. Nothing here touches a
 // page. A photo is `{ key, id, day, second, kind }`; its order in a day is that of the wall, newest first.
 import { Again, Pause, clock } from "./again.js";
-import { firstThat, newestUntil } from "./layout.js";
+import { NO_DATE, firstThat, newestUntil } from "./layout.js";
 
 /** What `kind` says. */
 export const KIND = { withRaw: 1, withFilm: 2, film: 4, raw: 8 };
@@ -48,6 +48,32 @@ export class Tiles {
   before(photo, from = 0, to = this.length) {
     return firstThat(from, to, (index) => order(this.at(index), photo) >= 0);
   }
+}
+
+/**
+ * Days and their counts as the server sends them: numbers of seven bits a byte, the lowest first, with the eighth set in all but the
+ * last. Each day is so much older than the one before, the first than day 2³¹; 0 means no date.
+ */
+export function readDays(buffer) {
+  const bytes = new Uint8Array(buffer);
+  const [days, counts] = [[], []];
+  let at = 0;
+  const number = () => {
+    let value = 0;
+    for (let weight = 1; at < bytes.length && weight < 2 ** 42; weight *= 128) {
+      const byte = bytes[at++];
+      value += (byte & 127) * weight;
+      if (byte < 128) return value;
+    }
+    throw new Error("The days cannot be read.");
+  };
+  for (let day = 2 ** 31; at < bytes.length;) {
+    const older = number();
+    day -= older;
+    days.push(older === 0 ? NO_DATE : day);
+    counts.push(number());
+  }
+  return { days: Int32Array.from(days), counts: Uint32Array.from(counts) };
 }
 
 /** Less than 0 if `one` comes before `other`, of the same day. */
@@ -123,15 +149,11 @@ export class Timeline {
   }
 
   #setDays(buffer) {
-    const view = new DataView(buffer);
-    const length = Math.floor(buffer.byteLength / 8);
-    const [days, counts] = [new Int32Array(length), new Uint32Array(length)];
+    const { days, counts } = readDays(buffer);
     const old = new Map();
     for (let place = 0; place < this.days.length; place++) old.set(this.days[place], this.counts[place]);
     let total = 0;
-    for (let place = 0; place < length; place++) {
-      days[place] = view.getInt32(place * 8, true);
-      counts[place] = view.getUint32(place * 8 + 4, true);
+    for (let place = 0; place < days.length; place++) {
       total += counts[place];
       const before = old.get(days[place]);
       if (before !== undefined && before !== counts[place]) this.#spoil(days[place], 0);

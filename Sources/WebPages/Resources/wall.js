@@ -8,6 +8,9 @@ import { count } from "./text.js";
 const keys = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
 const RESTS_AFTER = 150;
 const TRIES = 6;
+const AT_ONCE = 12;
+// Views in a second.
+const FAST = 4;
 const nothing = { days: new Int32Array(0), counts: new Uint32Array(0), total: 0, count: () => 0, want() {}, known: () => null };
 
 export class Wall {
@@ -27,6 +30,7 @@ export class Wall {
   #pool = [];
   #owners = new WeakMap();
   #isFast = false;
+  #movedAt = 0;
   #rest = null;
   #sought = null;
   #vain = new Map();
@@ -35,10 +39,16 @@ export class Wall {
   #frame = null;
   #revealing = null;
   #stop = null;
+  #isFilled = false;
+  // How high the view is: asking the element, while others are changed, would lay out the page each time.
+  #room = 0;
+  // Whose pictures are asked for next.
+  #asking = new Set();
+  #asks = null;
 
   /**
    * `tools`: `picture(key)` gives an address, `link(key)` that of the page of a photo; told are `open(photo)`, `rested(place)` and
-   * `passed(day)`.
+   * `passed(day)`, and `filled()` when all that is in view is there for the first time.
    */
   constructor(tools) {
     this.#tools = tools;
@@ -137,7 +147,7 @@ export class Wall {
   #arrange() {
     const { days, counts } = this.#source;
     const width = this.#content.clientWidth;
-    const room = this.scroller.clientHeight;
+    const room = this.#room = this.scroller.clientHeight;
     const heading = Math.round(2.75 * parseFloat(getComputedStyle(document.documentElement).fontSize));
     const target = Math.min(220, Math.max(96, width / 8));
     this.#layout = new Layout(days, counts, { width, target, heading });
@@ -213,7 +223,8 @@ export class Wall {
     if (top === this.#space.top || !this.#layout || this.scroller.clientHeight === 0) return;
     const before = this.#space.y;
     const isAtEnd = this.#space.scrolled(top);
-    this.#isFast = Math.abs(this.#space.y - before) > this.scroller.clientHeight / 2;
+    this.#judge(before);
+    this.#isFast ||= Math.abs(this.#space.y - before) > this.#room / 2;
     this.#mark();
     if (isAtEnd) this.#settle();
     this.#paint();
@@ -223,6 +234,14 @@ export class Wall {
     }
     clearTimeout(this.#rest);
     this.#rest = setTimeout(() => this.#rested(), RESTS_AFTER);
+  }
+
+  // What passes faster than it can be seen is not read: asking for a picture takes the browser a while, and so does forgetting it.
+  #judge(before) {
+    const now = performance.now();
+    const views = Math.min(Math.abs(this.#space.y - before) / this.#room, 1);
+    this.#isFast = views > (FAST * Math.max(now - this.#movedAt, 16)) / 1000;
+    this.#movedAt = now;
   }
 
   #rested() {
@@ -236,7 +255,7 @@ export class Wall {
 
   // Scrolls to a height, or only as far as a row there is seen.
   #reveal(y, isRow = false) {
-    const room = this.scroller.clientHeight;
+    const room = this.#room;
     let wanted = y;
     if (isRow) {
       const { cell } = this.#layout;
@@ -255,7 +274,7 @@ export class Wall {
     const source = this.#source;
     const { days, counts } = source;
     const layout = this.#layout;
-    const room = this.scroller.clientHeight;
+    const room = this.#room;
     const from = Math.max(0, this.#space.y - room * 0.6);
     const to = this.#space.y + room * 1.6;
     const groups = [];
@@ -382,7 +401,7 @@ export class Wall {
     if (item.photos !== photos) item.element.setAttribute("aria-setsize", item.photos = photos);
     // It has got a RAW beside it, say.
     if (photo && photo.kind !== item.photo.kind) this.#name(item, photo);
-    if (photo && !item.isAsked && !this.#isFast) this.#ask(item);
+    if (photo && !item.isAsked && !this.#isFast) this.#askSoon(item);
     return item;
   }
 
@@ -423,22 +442,34 @@ export class Wall {
     item.link.removeAttribute("aria-label");
     item.link.tabIndex = -1;
     [item.photo, item.isAsked] = [null, false];
+    this.#asking.delete(item);
     // What had the focus does not become another photo.
     if (!hadFocus) this.#pool.push(item);
   }
 
   // MARK: pictures
 
+  // Each takes the browser a while, so a view full of them is asked for in more than one frame: what is in view first, over a slow line.
+  #askSoon(item) {
+    this.#asking.add(item);
+    this.#asks ??= requestAnimationFrame(() => {
+      this.#asks = null;
+      if (this.#isFast) return this.#asking.clear();
+      const inView = [...this.#asking].filter((each) => this.#isInView(each));
+      for (const each of (inView.length > 0 ? inView : [...this.#asking]).slice(0, AT_ONCE)) this.#ask(each);
+      for (const each of this.#asking) this.#askSoon(each);
+    });
+  }
+
   #ask(item) {
     const failed = this.#vain.get(item.photo.key);
     item.isAsked = true;
+    this.#asking.delete(item);
     if (failed && (failed.tries >= TRIES || failed.until > performance.now())) {
       item.element.className = "vain";
       this.#retryLater();
     } else {
-      // What is in view comes first, over a slow line.
-      const y = item.y - this.#space.top;
-      item.picture.fetchPriority = y > -this.#layout.cell && y < this.scroller.clientHeight ? "auto" : "low";
+      item.picture.fetchPriority = this.#isInView(item) ? "auto" : "low";
       item.picture.src = this.#tools.picture(item.photo.key);
     }
   }
@@ -448,6 +479,20 @@ export class Wall {
     if (!item?.photo || !picture.hasAttribute("src")) return;
     item.element.className = "";
     this.#vain.delete(item.photo.key);
+    this.#checkFilled();
+  }
+
+  #checkFilled() {
+    if (this.#isFilled) return;
+    const isWaiting = (item) => this.#isInView(item) && item.element.className === "waiting";
+    if ([...this.#items.values()].some(isWaiting)) return;
+    this.#isFilled = true;
+    this.#tools.filled();
+  }
+
+  #isInView({ y }) {
+    const top = y - this.#space.top;
+    return top > -this.#layout.cell && top < this.#room;
   }
 
   // It may be made yet, and the server may come back.
@@ -461,6 +506,7 @@ export class Wall {
     this.#vain.set(item.photo.key, { tries, until: performance.now() + 1000 * 2 ** tries });
     if (this.#vain.size > 5000) this.#vain.delete(this.#vain.keys().next().value);
     this.#retryLater();
+    this.#checkFilled();
   }
 
   #retryLater() {
@@ -522,14 +568,16 @@ export class Wall {
     this.#revealing?.abort();
     const place = this.#layout.placeOf(from.day);
     const index = Math.min(from.index, this.#source.counts[place] - 1);
-    this.#move(this.#layout.moved({ place, index }, event.key, Math.floor(this.scroller.clientHeight / this.#layout.cell)));
+    this.#move(this.#layout.moved({ place, index }, event.key, Math.floor(this.#room / this.#layout.cell)));
   }
 
   // Gives the focus to a photo, now or when it is read, unless the person has gone elsewhere meanwhile.
   #move({ place, index }) {
     const photo = this.#source.photo(place, index);
     const isNew = this.#pending?.day !== this.#source.days[place] || this.#pending?.index !== index;
+    const before = this.#space.y;
     if (isNew) this.#reveal(this.#layout.top(place, index), true);
+    this.#judge(before);
     if (!photo) {
       this.#pending = { day: this.#source.days[place], index };
       if (isNew) this.#rested();

@@ -29,7 +29,10 @@ check "and signs in with it" photoinbox-web web session --data '{"name":"ana","p
 eventually "she sees what is quarantined" photoinbox-web shows decisions scan.jpg
 timeline() { # the address of its newest photo
     local day
-    day=$(web days | od -An -td4 -N4 | tr -d ' ')
+    # How much older it is than day 2^31, seven bits a byte.
+    day=$(web days | od -An -v -tu1 -w1 | awk 'BEGIN { weight = 1 }
+        { older += $1 % 128 * weight; weight *= 128 }
+        $1 < 128 && !day { day = 2147483648 - older; printf "%d", day }')
     web "tiles?day=$day&from=0&count=1" >/run/tile
     printf '%s-%s' "$(od -An -tu4 -N4 /run/tile | tr -d ' ')" "$(od -An -tx1 -j4 -N4 /run/tile | tr -d ' ')"
 }

@@ -3,7 +3,7 @@ import test from "node:test";
 import { dateText, dayText, marksOf, nameOf, timeText } from "../../../Sources/WebPages/Resources/captions.js";
 import { Layout, NO_DATE, ScrollSpace, civil, dayOf, localTime, newestUntil, period } from "../../../Sources/WebPages/Resources/layout.js";
 import { addressOf, placeOf, queryOf, valuesOf } from "../../../Sources/WebPages/Resources/search.js";
-import { BLOCK, Results, Tiles, Timeline, order } from "../../../Sources/WebPages/Resources/timeline.js";
+import { BLOCK, Results, Tiles, Timeline, order, readDays } from "../../../Sources/WebPages/Resources/timeline.js";
 
 // MARK: dates
 
@@ -223,6 +223,20 @@ test("an address has the page, the photo and the search, and nothing that the se
 
 const keyOf = (id) => `${id}-${id.toString(16).padStart(8, "0")}`;
 
+test("days are read as the server writes them, whatever they are, and nothing that is cut off is", () => {
+  const read = (days) => {
+    const found = readDays(encodedDays(days));
+    return [...found.days].map((day, place) => [day, found.counts[place]]);
+  };
+  const days = [[NO_DATE - 1, 1], [20_778, 4_294_967_295], [20_777, 127], [20_000, 128], [0, 16_384], [-1, 1], [-719_528, 3], [-(2 ** 31), 9], [NO_DATE, 5]];
+  assert.deepEqual(read(days), days);
+  assert.deepEqual([read([]), read([[NO_DATE, 7]])], [[], [[NO_DATE, 7]]]);
+  assert.deepEqual([...new Uint8Array(encodedDays([[2 ** 31 - 2, 130], [2 ** 31 - 202, 1]]))], [2, 130, 1, 200, 1, 1]);
+  const whole = new Uint8Array(encodedDays(days));
+  for (const length of [1, 3, 6, 7, 8, 11]) assert.throws(() => readDays(whole.slice(0, length).buffer), /cannot be read/, `${length}`);
+  assert.throws(() => readDays(Uint8Array.of(...Array(9).fill(255), 1, 1).buffer), /cannot be read/);
+});
+
 // A server with days of photos, newest first, whose clock is the test's.
 class Library {
   days = new Map();
@@ -302,12 +316,7 @@ class Library {
   answer(path) {
     if (path === "days") {
       const days = [...this.days.keys()].sort((one, other) => (one === NO_DATE ? 1 : other === NO_DATE ? -1 : other - one));
-      const view = new DataView(new ArrayBuffer(days.length * 8));
-      days.forEach((day, place) => {
-        view.setInt32(place * 8, day, true);
-        view.setUint32(place * 8 + 4, this.days.get(day).length, true);
-      });
-      return { buffer: view.buffer, field: () => null };
+      return { buffer: encodedDays(days.map((day) => [day, this.days.get(day).length])), field: () => null };
     }
     const asked = new URLSearchParams(path.split("?")[1]);
     const photos = this.days.get(Number(asked.get("day"))) ?? [];
@@ -341,6 +350,21 @@ class Library {
 // Whatever can happen without the clock has happened.
 async function settled() {
   for (let turn = 0; turn < 12; turn++) await new Promise((done) => setImmediate(done));
+}
+
+function encodedDays(days) {
+  const bytes = [];
+  const add = (number) => {
+    for (; number > 127; number = Math.floor(number / 128)) bytes.push((number % 128) | 128);
+    bytes.push(number);
+  };
+  let last = 2 ** 31;
+  for (const [day, count] of days) {
+    add(day === NO_DATE ? 0 : last - day);
+    add(count);
+    if (day !== NO_DATE) last = day;
+  }
+  return Uint8Array.from(bytes).buffer;
 }
 
 function encoded(photos, day = null) {
