@@ -218,6 +218,9 @@ bench-web: release ## measure all budgets of the pages, in Chromium too, with th
 	@scripts/deps build bench web-test
 	scripts/bench $(RUNS:%=--runs %) $(patsubst %,--only %,pages slow sending wall browsing)
 
+model: ## the protocol of several hosts, explored in full by spin, where it is installed: FAILOVER=1 for a catalogue that goes back, too
+	Campaigns/model.py $(FAILOVER:1=--failover)
+
 campaign-versions: release ## random trees under photoinbox watch, every version judged: SEEDS (100), OVERFLOWS (20), FIRST
 	Campaigns/versions.py $(SEEDS:%=--seeds %) $(OVERFLOWS:%=--overflows %) $(FIRST:%=--first %)
 

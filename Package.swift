@@ -123,6 +123,8 @@ let package = Package(
                 "CTransfers", "ControlProtocol", "Fetching", "FileValues", "Filing", "LinuxKernel", "Settings",
                 "SystemMonitor", "Systemd", system,
             ]),
+        // What hosts of one catalogue and one library decide. Nothing uses it yet.
+        module("FleetRules"),
         // A client of PostgreSQL. Nothing uses it yet.
         .target(name: "CPostgres", cSettings: [checked]),
         module("PostgreSQL", ["CPostgres"]),
@@ -361,6 +363,7 @@ let package = Package(
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"], exclude: ["Pictures"]),
         tests("FetchingTests", ["Fetching", "Settings"]),
+        tests("FleetRulesTests", ["FleetRules"]),
         // A server, for the tests that need one.
         .target(
             name: "PostgresSupport", dependencies: ["FileValues", "LinuxKernel", "PostgreSQL", "TestSupport", system],

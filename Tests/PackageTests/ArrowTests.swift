@@ -7,8 +7,9 @@ struct ArrowTests {
     /// The modules below the features.
     static let below: Set<String> = [
         "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonSupport", "DirectoryWatch",
-        "FileValues", "Filing", "HTTPValues", "Ingest", "LibraryCare", "LinuxKernel", "LogMessages", "PhotoModel",
-        "PostgreSQL", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", "WatchCore", "WebServing",
+        "FileValues", "Filing", "FleetRules", "HTTPValues", "Ingest", "LibraryCare", "LinuxKernel", "LogMessages",
+        "PhotoModel", "PostgreSQL", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", "WatchCore",
+        "WebServing",
     ]
     /// The modules of each feature.
     static let features: [Set<String>] = [
