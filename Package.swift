@@ -104,10 +104,14 @@ let package = Package(
         // What is known of photos, and what is done with them.
         module("PhotoModel", ["FileValues", crypto]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
+        // A client of PostgreSQL, in which the catalogue may be kept.
+        .target(name: "CPostgres", cSettings: [checked]),
+        module("PostgreSQL", ["CPostgres"]),
         module(
             "Catalogue",
             [
-                "FileValues", "LinuxKernel", "PhotoModel", "QueueActors", "SystemMonitor", database, databaseC, system,
+                "FileValues", "LinuxKernel", "PhotoModel", "PostgreSQL", "QueueActors", "SystemMonitor", database,
+                databaseC, system,
             ]),
         module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", "Reporting", system]),
         module("Reporting", ["FileValues"]),
@@ -125,9 +129,6 @@ let package = Package(
             ]),
         // What hosts of one catalogue and one library decide. Nothing uses it yet.
         module("FleetRules"),
-        // A client of PostgreSQL. Nothing uses it yet.
-        .target(name: "CPostgres", cSettings: [checked]),
-        module("PostgreSQL", ["CPostgres"]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(
@@ -369,7 +370,8 @@ let package = Package(
             name: "PostgresSupport", dependencies: ["FileValues", "LinuxKernel", "PostgreSQL", "TestSupport", system],
             path: "Tests/PostgresSupport", swiftSettings: swiftSettings),
         tests("PostgreSQLTests", ["PostgreSQL", "PostgresSupport"]),
-        tests("CatalogueTests", ["Catalogue", "QueueActors", "SystemMonitor", database]),
+        tests(
+            "CatalogueTests", ["Catalogue", "PostgreSQL", "PostgresSupport", "QueueActors", "SystemMonitor", database]),
         tests("SettingsTests", ["Settings"]),
         tests("ReportingTests", ["Reporting"]),
         tests("ControlProtocolTests", ["ControlProtocol"]),

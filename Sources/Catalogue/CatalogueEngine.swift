@@ -120,8 +120,9 @@ struct EngineWords: Sendable {
     let truncated: Word
     /// The local day of nanoseconds since 1970: `2026-11-21`.
     let localDay: Word
-    /// Whether a text contains another, and bytes others.
+    /// Whether a text contains another, ignoring the case of ASCII letters.
     let contains: Words
+    /// Whether bytes contain others.
     let containsBytes: Words
     /// The bytes of a directory, `/` and those of a path.
     let joinedPath: Words
@@ -130,6 +131,9 @@ struct EngineWords: Sendable {
     let textPhoto: String
     /// The conditions of a search on texts; nil for none.
     let textQuery: @Sendable (SearchQuery) -> String?
+    /// A query after which rows that are inserted into a table get numbers above those that it has; nil where they do so
+    /// by themselves.
+    let continueNumbers: @Sendable (String) -> String?
 }
 
 /// An error of an engine.

@@ -19,6 +19,10 @@ package struct CatalogueError: Error, Hashable, Sendable {
         /// Another process kept it locked for longer than the timeout.
         case busy
         case inputOutput
+        /// The database server cannot be reached, or did not answer in time. Nothing was kept.
+        case unreachable
+        /// The server did not answer to a commit, so that it is unknown whether it was kept.
+        case unknownOutcome
         /// It was ended, since nobody waits for it.
         case interrupted
         /// This content is already recorded as this photo.
@@ -66,9 +70,9 @@ package struct CatalogueError: Error, Hashable, Sendable {
     /// transaction, which then counts when the database is next opened.
     package var leavesNothing: Bool {
         switch code {
-        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy, .interrupted: true
+        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy, .interrupted, .unreachable: true
         case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .inputOutput,
-            .other:
+            .unknownOutcome, .other:
             false
         }
     }
@@ -76,7 +80,9 @@ package struct CatalogueError: Error, Hashable, Sendable {
     /// Whether a retry may succeed without a repair of the catalogue.
     package var isTransient: Bool {
         switch code {
-        case .diskFull, .replaced, .readOnly, .permission, .busy, .inputOutput, .beingFiled, .interrupted: true
+        case .diskFull, .replaced, .readOnly, .permission, .busy, .inputOutput, .beingFiled, .interrupted, .unreachable,
+            .unknownOutcome:
+            true
         case .missing, .newerSchema, .olderSchema, .corrupt, .alreadyRecorded, .pathTaken, .noSuchIntent, .other: false
         }
     }

@@ -79,7 +79,7 @@ extension CatalogueError {
         switch code {
         case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .interrupted: true
         case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .busy,
-            .inputOutput, .other:
+            .inputOutput, .unreachable, .unknownOutcome, .other:
             false
         }
     }

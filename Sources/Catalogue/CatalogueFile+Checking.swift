@@ -31,6 +31,8 @@ extension CatalogueFile {
     /// ``stopChecking()``. Throws the code `corrupt` if it is damaged; if ``isMarkedDamaged``, the next opening sets it
     /// aside.
     package func check() throws(CatalogueError) {
+        // PostgreSQL has checksums, and its own tools.
+        guard server == nil else { return }
         let operation = "checking the catalogue \(path)"
         do {
             let database = try SQLiteEngine(path, for: .checking)
@@ -52,7 +54,7 @@ extension CatalogueFile {
     }
 
     /// Whether the next opening checks the file first, whatever its size.
-    package var isMarkedDamaged: Bool { (try? FileStatus(at: Self.damageMark(of: path))) != nil }
+    package var isMarkedDamaged: Bool { server == nil && (try? FileStatus(at: Self.damageMark(of: path))) != nil }
 
     /// Makes this and every later ``check()`` return at once.
     package func stopChecking() {

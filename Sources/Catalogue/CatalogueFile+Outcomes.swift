@@ -41,7 +41,7 @@ extension CatalogueFile {
 
     /// Returns the outcomes of files at `path` of `inbox`, or of any inbox, newest first.
     package func outcomes(forPath path: BytePath, inbox: String? = nil) throws(CatalogueError) -> [StoredOutcome] {
-        try outcomes("WHERE path = ?1 AND (?2 IS NULL OR inbox = ?2) ORDER BY id DESC", [path, inbox])
+        try outcomes("WHERE path = ?1 AND (inbox = ?2 OR ?2 IS NULL) ORDER BY id DESC", [path, inbox])
     }
 
     /// Returns the outcomes that refer to a photo, newest first: at most `limit`, and that which filed it.

@@ -72,7 +72,7 @@ extension CatalogueFile {
                 SELECT r.photo_id AS id, r.likeness AS likeness FROM rendition AS r
                 JOIN photo AS p ON p.id = r.photo_id
                 WHERE r.kind = 'hash' AND r.likeness IS NOT NULL AND p.superseded_at IS NULL
-                    AND (?1 IS NULL OR p.inbox = ?1)
+                    AND (p.inbox = ?1 OR ?1 IS NULL)
                 ORDER BY r.photo_id
                 """, [inbox]
             ) { row in

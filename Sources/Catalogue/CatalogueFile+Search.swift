@@ -175,7 +175,7 @@ extension CatalogueFile {
         let match = words.textQuery(query)
         let startsWithTexts = match != nil && query.outcome == nil
         let hasTexts = "p.id IN (SELECT \(words.textPhoto) FROM photo_text WHERE \(words.matchesText))"
-        func contains(_ text: String) -> String { words.contains("lower(\(text))", "lower(?)") }
+        func contains(_ text: String) -> String { words.contains(text, "?") }
         require(
             startsWithTexts ? words.matchesText : hasTexts,
             query.outcome == nil || query.words.isEmpty ? match : nil)
@@ -225,10 +225,12 @@ extension CatalogueFile {
             """
         if query.outcome == nil { conditions.append("p.superseded_at IS NULL") }
         arguments.append(query.limit)
+        // PostgreSQL's planner does not see the value: with a small one it would rather read all texts, the newest first, than find
+        // a rare word in the index.
         return (
             "SELECT \(columns) FROM \(source) WHERE \(conditions.joined(separator: " AND ")) ORDER BY "
                 + (startsWithTexts ? "photo_text.\(words.textPhoto)" : query.outcome == nil ? "p.id" : "o.id")
-                + " DESC LIMIT ?",
+                + " DESC LIMIT (SELECT CAST(? AS BIGINT))",
             arguments
         )
     }

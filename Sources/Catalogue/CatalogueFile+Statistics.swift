@@ -20,7 +20,7 @@ extension CatalogueFile {
                 SELECT \(db.words.localDay("o.at")) AS day, o.inbox AS inbox, o.outcome AS outcome, count(*) AS files,
                     CAST(coalesce(sum(CASE WHEN o.outcome = 'filed' THEN p.size END), 0) AS BIGINT) AS bytes
                 FROM outcome AS o LEFT JOIN photo AS p ON p.id = o.photo_id
-                WHERE o.at >= ?1 AND (?2 IS NULL OR o.inbox = ?2)
+                WHERE o.at >= ?1 AND (o.inbox = ?2 OR ?2 IS NULL)
                 GROUP BY 1, 2, 3 ORDER BY 1 DESC, 2
                 """, [time.nanosecondsSince1970, inbox]
             ) { row in

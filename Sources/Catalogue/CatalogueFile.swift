@@ -2,16 +2,19 @@ package import FileValues
 import LinuxKernel
 import SystemPackage
 
-/// The database of filed photos and outcomes: one SQLite file in WAL mode with synchronous=FULL, so that the records of
-/// a method survive a power cut once it has returned.
+/// The database of filed photos and outcomes: one SQLite file in WAL mode with synchronous=FULL, or a schema of a
+/// PostgreSQL server, so that the records of a method survive a power cut once it has returned.
 ///
-/// Every method is synchronous and one transaction. It may wait for the disk or, up to ``busyTimeout``, for another
-/// process. Any thread; calls are serialized. One process writes; others read meanwhile without blocking it.
+/// Every method is synchronous and one transaction. It may wait for the disk or the server or, up to ``busyTimeout``, for
+/// another process. Any thread; calls are serialized. One process writes; others read meanwhile without blocking it.
 package final class CatalogueFile: Sendable {
     /// Seconds that an operation waits for another process before it throws ``CatalogueError/Code/busy``.
     package static let busyTimeout = 5.0
 
+    /// Of the file; of a catalogue in PostgreSQL its name, as messages have it.
     package let path: String
+    /// Nil for a file.
+    let server: PostgreSQLEngine?
     /// The damaged file that opening set aside, with its -wal and -shm beside it.
     package let setAside: SetAside?
 
@@ -67,9 +70,39 @@ package final class CatalogueFile: Sendable {
         try CatalogueFile(writing: path, setAside: nil)
     }
 
+    /// Opens the catalogue at `path` for a ``CatalogueCopy`` into it. There must be none, an empty file, or an unfinished
+    /// copy: nothing else is changed.
+    package static func openForCopy(_ path: String) throws(CatalogueError) -> CatalogueFile {
+        let operation = "opening the catalogue \(path) for a copy"
+        do {
+            if let found = try? FileStatus(at: BytePath(path), followingLinks: true), found.identity.size > 0 {
+                let database = try SQLiteEngine(path, for: .checking)
+                let isUnfinished =
+                    try database.schema().version > 0
+                    && (try database.read(while: nil) { db in try CatalogueCopy.isUnfinished(db) })
+                guard isUnfinished else { throw Self.isThere(operation) }
+            }
+        } catch { throw CatalogueError(error, operation) }
+        return try CatalogueFile(writing: path, setAside: nil, isCopied: true)
+    }
+
+    private static func isThere(_ operation: String) -> CatalogueError {
+        CatalogueError(.other, operation, "there is something already: name a file, or a schema, that does not exist")
+    }
+
     /// Opens the catalogue for reading, whether or not a daemon is running. Changes and creates nothing.
     package static func openForReading(_ path: String) throws(CatalogueError) -> CatalogueFile {
         try CatalogueFile(reading: path)
+    }
+
+    /// Opens a catalogue in PostgreSQL: for the daemon and for repairs, which create and migrate its schema, or for reading.
+    /// Blocks until the server has answered, some seconds at most.
+    ///
+    /// - Parameter isCopied: for a ``CatalogueCopy`` into it.
+    package static func open(
+        _ server: CatalogueServer, forWriting writes: Bool, isCopied: Bool = false
+    ) throws(CatalogueError) -> CatalogueFile {
+        try CatalogueFile(server, writes, isCopied: isCopied)
     }
 
     /// Closes the file once operations that have begun end; later ones fail. Otherwise `deinit` closes it.
@@ -93,8 +126,9 @@ package final class CatalogueFile: Sendable {
         } catch { throw CatalogueError(error, operation) }
     }
 
-    private init(writing path: String, setAside: SetAside?) throws(CatalogueError) {
+    private init(writing path: String, setAside: SetAside?, isCopied: Bool = false) throws(CatalogueError) {
         self.path = path
+        server = nil
         self.setAside = setAside
         isWriter = true
         let operation = "opening the catalogue \(path)"
@@ -102,13 +136,14 @@ package final class CatalogueFile: Sendable {
         do {
             let database = try SQLiteEngine(path, for: .writing)
             connection = Locked(database)
-            try Self.requireKnownVersion(database, operation)
+            try Self.requireKnownVersion(database.schema(), operation)
             if !isUnchecked {
                 try Self.check(database, operation)
                 Self.removeDamageMark(of: path)
             }
             try Self.keepBackup(of: database, at: path)
             try database.migrate()
+            if !isCopied { try Self.requireWhole(database, operation) }
             noteOpenFile()
         } catch {
             throw CatalogueError(error, operation)
@@ -117,6 +152,7 @@ package final class CatalogueFile: Sendable {
 
     private init(reading path: String) throws(CatalogueError) {
         self.path = path
+        server = nil
         setAside = nil
         isWriter = false
         isUnchecked = false
@@ -131,12 +167,46 @@ package final class CatalogueFile: Sendable {
             noteOpenFile()
             let database = try SQLiteEngine(path, for: .reading)
             connection.withLock { $0 = database }
-            guard try Self.requireKnownVersion(database, operation) else {
+            guard try Self.requireKnownVersion(database.schema(), operation) else {
                 throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")
             }
+            try Self.requireWhole(database, operation)
         } catch {
             throw CatalogueError(error, operation)
         }
+    }
+
+    private init(_ place: CatalogueServer, _ writes: Bool, isCopied: Bool) throws(CatalogueError) {
+        path = place.name
+        setAside = nil
+        isWriter = writes
+        isUnchecked = false
+        connection = Locked(nil)
+        let operation = "opening the catalogue \(place.name)"
+        do {
+            let engine = PostgreSQLEngine(place, writes: writes, isPatient: isCopied)
+            server = engine
+            if isCopied, try engine.schema(forWriting: true).version > 0 {
+                let isUnfinished = try engine.read { db in try CatalogueCopy.isUnfinished(db) }
+                guard isUnfinished else { throw Self.isThere(operation) }
+            }
+            if writes { try engine.migrate() }
+            let schema = try engine.schema(forWriting: writes)
+            guard schema.version > 0 else {
+                throw CatalogueError(.missing, operation, "it is not there, or the role may not use that schema")
+            }
+            guard try Self.requireKnownVersion(schema, operation) else {
+                throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")
+            }
+            if !isCopied { try Self.requireWhole(engine, operation) }
+        } catch { throw CatalogueError(error, operation) }
+    }
+
+    private static func requireWhole(_ engine: any CatalogueEngine, _ operation: String) throws {
+        guard try engine.read(while: nil, { db in try CatalogueCopy.isUnfinished(db) }) else { return }
+        throw CatalogueError(
+            .other, operation,
+            "a copy of another catalogue into it is unfinished: run the same photoinbox catalogue copy again")
     }
 
     /// Makes a durable copy of the catalogue before a migration changes it.
@@ -154,8 +224,9 @@ package final class CatalogueFile: Sendable {
 
     /// Returns whether the file has all migrations.
     @discardableResult
-    private static func requireKnownVersion(_ database: SQLiteEngine, _ operation: String) throws -> Bool {
-        let schema = try database.schema()
+    private static func requireKnownVersion(
+        _ schema: (version: Int, isCurrent: Bool, isNewer: Bool), _ operation: String
+    ) throws -> Bool {
         if schema.isNewer {
             throw CatalogueError(.newerSchema, operation, "it was written by a newer photoinboxd")
         }
@@ -163,11 +234,18 @@ package final class CatalogueFile: Sendable {
     }
 
     /// What the engine calls differently.
-    var words: EngineWords { .sqlite }
+    var words: EngineWords { server == nil ? .sqlite : .postgresql }
 
-    /// Returns the connection, opening one if there is none.
+    private func engine(_ operation: String) throws -> any CatalogueEngine {
+        guard let server else { return try database(operation) }
+        if isClosed.withLock({ $0 }) { throw CatalogueError(.other, operation, "it is closed") }
+        return server
+    }
+
+    /// Returns the connection to the file, opening one if there is none.
     func database(_ operation: String) throws -> SQLiteEngine {
-        try connection.withLock { connection in
+        guard server == nil else { throw CatalogueError(.other, operation, "it is in PostgreSQL, and not a file") }
+        return try connection.withLock { connection in
             if let connection { return connection }
             if isClosed.withLock({ $0 }) { throw CatalogueError(.other, operation, "it is closed") }
             let another = try SQLiteEngine(path, for: .writing)
@@ -177,13 +255,20 @@ package final class CatalogueFile: Sendable {
         }
     }
 
+    /// A number that differs after somebody else has changed the file; nil for a catalogue in PostgreSQL.
+    func foreignChanges() throws -> Int? {
+        guard server == nil else { return nil }
+        return try database("reading whether it was changed").read { db in try db.value(Int.self, "PRAGMA data_version")
+        }
+    }
+
     /// Runs `body` in one read transaction, which fails when `goesOn` does not hold any more.
     func read<Value>(
         _ operation: String, while goesOn: (() -> Bool)? = nil,
         _ body: (any CatalogueTransaction) throws -> Value
     ) throws(CatalogueError) -> Value {
         do {
-            return try database(operation).read(while: goesOn) { db in
+            return try engine(operation).read(while: goesOn) { db in
                 if goesOn?() == false {
                     throw CatalogueError(.interrupted, operation, "nobody waits for it any more")
                 }
@@ -199,14 +284,14 @@ package final class CatalogueFile: Sendable {
         let failure: CatalogueError
         try requireInPlace(operation)
         do {
-            let value = try database(operation).write(body)
+            let value = try engine(operation).write(body)
             // A commit into a file that was removed meanwhile is lost.
             try requireInPlace(operation)
             return value
         } catch { failure = CatalogueError(error, operation) }
         // If SQLite cannot open one of its files for writing, it opens it for reading and stays read-only. Only a new
         // connection tries again, and only after the old one is closed.
-        guard isWriter, failure.code == .readOnly else { throw failure }
+        guard isWriter, server == nil, failure.code == .readOnly else { throw failure }
         do {
             connection.withLock { $0 = nil }
             return try database(operation).write(body)

@@ -17,6 +17,12 @@ protocol SQLConvertible {
     init?(sqlValue: SQLValue)
 }
 
+extension SQLValue: SQLConvertible {
+    var sqlValue: SQLValue { self }
+
+    init(sqlValue: SQLValue) { self = sqlValue }
+}
+
 extension SQLConvertible where Self: FixedWidthInteger {
     var sqlValue: SQLValue { .integer(Int64(self)) }
 
@@ -90,12 +96,13 @@ struct UnreadableRow: Error, CustomStringConvertible {
 
 /// The columns of a statement, shared by its rows.
 final class SQLColumns: Sendable {
-    let count: Int
+    let names: [String]
+    var count: Int { names.count }
     private let indexes: [String: Int]
 
     /// Of several with one name the first counts.
     init(_ names: [String]) {
-        count = names.count
+        self.names = names
         indexes = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
     }
 

@@ -40,8 +40,8 @@ actor ReceiptHub {
     private let inbox: String
     private let ask: DropServer.Ask
     private let pause: @Sendable (Duration) async -> Void
-    /// How often those that have an answer are asked about again.
-    private let rotation: Duration
+    /// How often those that have an answer are asked about again, and how long a stream lasts.
+    private let times: (rotation: Duration, lifetime: Duration)
     private var watchers: [Int: Watcher] = [:]
     private var entries: [UploadID: Entry] = [:]
     /// Of events, which begin with the time, so that those of an earlier process are smaller; and of the last watcher.
@@ -58,7 +58,6 @@ actor ReceiptHub {
     /// The most streams of one owner, and events that wait in one: the rest is sent when they are read.
     static let streams = 32
     static let events = 512
-    static let lifetime = Duration.seconds(120)
     static let silence = Duration.seconds(15)
     /// Until the next question: while something was placed just now or lately, and else.
     static let pace = (
@@ -74,9 +73,10 @@ actor ReceiptHub {
     init(
         _ store: DropStore, inbox: String, ask: @escaping DropServer.Ask,
         pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
-        rotation: Duration = ReceiptHub.pace.fast
+        rotation: Duration = ReceiptHub.pace.fast, lifetime: Duration = .seconds(120)
     ) {
-        (self.store, self.inbox, self.ask, self.pause, self.rotation) = (store, inbox, ask, pause, rotation)
+        (self.store, self.inbox, self.ask, self.pause) = (store, inbox, ask, pause)
+        times = (rotation, lifetime)
         let now = FileTime.now
         let first = (UInt64(max(0, now.seconds)) * 1_000 + UInt64(now.nanoseconds / 1_000_000)) << 10
         numbers = (first, first, 0)
@@ -100,7 +100,7 @@ actor ReceiptHub {
         if !goesOn || own.isEmpty { askAnew(owner) }
         let now = ContinuousClock.now
         watchers[number] = Watcher(
-            owner: owner, events: continuation, through: goesOn ? after ?? 0 : 0, end: now + Self.lifetime,
+            owner: owner, events: continuation, through: goesOn ? after ?? 0 : 0, end: now + times.lifetime,
             lastSent: now)
         // At once, so that whoever comes knows that it works.
         continuation.yield(ServerEvent.comment)
@@ -172,8 +172,8 @@ actor ReceiptHub {
     /// damaged. Outcomes are heard of by the cursor.
     private func again(_ uploads: [UploadID: UploadRecord], of owner: DropOwner) -> [UploadID] {
         let now = ContinuousClock.now
-        var turn = turns[owner] ?? (0, 0, now - rotation)
-        guard now - turn.last >= rotation else { return [] }
+        var turn = turns[owner] ?? (0, 0, now - times.rotation)
+        guard now - turn.last >= times.rotation else { return [] }
         let asked = uploads.filter { $0.value.path != nil && entries[$0.key]?.isAsked == true }.keys
             .sorted { $0.description < $1.description }
         let settled = asked.filter { entries[$0]?.receipt.isSettled == true }

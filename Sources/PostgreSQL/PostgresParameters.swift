@@ -8,6 +8,8 @@ public struct PostgresParameters: Sendable {
     public var schema: String?
     /// The session's time zone, as PostgreSQL names it; nil for the server's.
     public var timeZone: String?
+    /// Each statement is planned for its arguments: for searches, of which a plan for any words would read all texts.
+    public var plansForArguments = false
     /// Only a server that takes writes is accepted, of several hosts the one that does.
     public var writes: Bool
     /// Connecting takes no longer than this for each host that is named. If an address does not answer the request for a
@@ -32,8 +34,11 @@ public struct PostgresParameters: Sendable {
         var settings = ["lock_timeout=2s", "idle_in_transaction_session_timeout=10s"]
         if let schema { settings.append("search_path=\"\(schema.replacing("\"", with: "\"\""))\"") }
         if let timeZone { settings.append("TimeZone=\(timeZone)") }
+        if plansForArguments { settings.append("plan_cache_mode=force_custom_plan") }
         // The server splits at spaces.
-        let words = settings.map { "-c " + $0.replacing("\\", with: "\\\\").replacing(" ", with: "\\ ") }
+        let words = settings.map { setting in
+            "-c " + setting.flatMap { $0.isWhitespace || $0 == "\\" ? "\\\($0)" : "\($0)" }
+        }
         return [
             ("target_session_attrs", writes ? "read-write" : "any"),
             // Of connecting, too: connect_timeout is for who lets libpq wait.

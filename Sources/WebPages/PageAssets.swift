@@ -11,7 +11,8 @@ enum PageAssets {
 
     private static let parts: [String: [UInt8]] = [
         "style.css": PackageResources.style_css, "icon.svg": PackageResources.icon_svg,
-        "app.js": PackageResources.app_js, "early.js": PackageResources.early_js, "dom.js": PackageResources.dom_js, "server.js": PackageResources.server_js,
+        "app.js": PackageResources.app_js, "early.js": PackageResources.early_js, "dom.js": PackageResources.dom_js,
+        "server.js": PackageResources.server_js,
         "text.js": PackageResources.text_js, "sign-in.js": PackageResources.sign_in_js,
         "now.js": PackageResources.now_js, "decisions.js": PackageResources.decisions_js,
         "confirm.js": PackageResources.confirm_js, "chosen.js": PackageResources.chosen_js,

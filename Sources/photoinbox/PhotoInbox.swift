@@ -44,8 +44,8 @@ struct PhotoInbox: ParsableCommand {
         (
             "Maintain",
             [
-                SetupCommand.self, VerifyCommand.self, AdoptCommand.self, RebuildCommand.self, ThumbsCommand.self,
-                MetricsCommand.self, DumpCommand.self,
+                SetupCommand.self, VerifyCommand.self, AdoptCommand.self, RebuildCommand.self,
+                CatalogueCommand.self, ThumbsCommand.self, MetricsCommand.self, DumpCommand.self,
             ]
         ), ("Exchange", [ImportCSVCommand.self, ExportCSVCommand.self, ExportJSONCommand.self]),
     ]

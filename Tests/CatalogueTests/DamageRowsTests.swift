@@ -5,7 +5,7 @@ import Testing
 
 @testable import Catalogue
 
-@Suite("Rows of damaged photos")
+@Suite("Rows of damaged photos", .withEachEngine)
 struct DamageRowsTests {
     @Test("Damaged photos are listed in order, from any of them on, until they are intact")
     func damaged() throws {
@@ -26,7 +26,7 @@ struct DamageRowsTests {
     }
 
     /// The daemon queries on every tick, so the cost must not grow with the library.
-    @Test("The query for damaged photos does not scan the library's photos")
+    @Test("The query for damaged photos does not scan the library's photos", .tags(.file))
     func plan() throws {
         let place = try Place()
         let catalogue = try place.open()

@@ -2,7 +2,7 @@ import Catalogue
 import FileValues
 import Testing
 
-@Suite("Rows of intents, photos, outcomes and kept sources")
+@Suite("Rows of intents, photos, outcomes and kept sources", .withEachEngine)
 struct FilingRowsTests {
     @Test("Every value is read as it was written, including hostile names and odd times")
     func roundTrip() throws {

@@ -8,12 +8,12 @@ import SystemMonitor
 import TestSupport
 import Testing
 
-@Suite("Concurrent changes of the catalogue share a transaction")
+@Suite("Concurrent changes of the catalogue share a transaction", .withEachEngine)
 struct GroupCommitTests {
     @Test("Changes that arrive during a transaction share the next one, and each gets its own result")
     func together() async throws {
-        let scratch = try ScratchDirectory()
-        let file = try CatalogueFile.openForWriting(scratch.appending("c.sqlite"), now: .now)
+        let place = try Place()
+        let file = try place.open()
         let catalogue = Catalogue(
             file,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
@@ -37,10 +37,10 @@ struct GroupCommitTests {
         }
         let transactions = await catalogue.transactions
         #expect(transactions < count / 2, "\(transactions) transactions for \(count) changes")
-        withExtendedLifetime(scratch) {}
+        withExtendedLifetime(place) {}
     }
 
-    @Test("An intent whose close fails is closed with the next change, before the same content is begun")
+    @Test("An intent whose close fails is closed with the next change, before the same content is begun", .tags(.file))
     func failedClose() async throws {
         let place = try Place()
         let file = try place.open()
@@ -64,8 +64,8 @@ struct GroupCommitTests {
 
     @Test("The stack of the outcome handler does not grow over a thousand outcomes")
     func evenStack() async throws {
-        let scratch = try ScratchDirectory()
-        let file = try CatalogueFile.openForWriting(scratch.appending("c.sqlite"), now: .now)
+        let place = try Place()
+        let file = try place.open()
         let catalogue = Catalogue(
             file,
             subsystem: Subsystem(name: "catalogue", queue: MonitorQueue(label: "test.catalogue"), isVital: false))
@@ -83,7 +83,7 @@ struct GroupCommitTests {
         #expect(calls.count == 1000)
         let offsets = Set(calls.map { $0 % 4096 })
         #expect(offsets.count < 8, "\(offsets.count) places on the stack")
-        withExtendedLifetime(scratch) {}
+        withExtendedLifetime(place) {}
     }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Catalogue
 
-@Suite("Events of hooks are read from the outcomes")
+@Suite("Events of hooks are read from the outcomes", .withEachEngine)
 struct HookRowsTests {
     private let place: Place
     private let catalogue: CatalogueFile

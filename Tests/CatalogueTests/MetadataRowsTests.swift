@@ -5,7 +5,7 @@ import Testing
 
 @testable import Catalogue
 
-@Suite("Metadata of photos is kept, and found by words, people and places")
+@Suite("Metadata of photos is kept, and found by words, people and places", .withEachEngine)
 struct MetadataRowsTests {
     private func decision(_ change: (inout PhotoMetadata) -> Void) -> MetadataDecision {
         var metadata = PhotoMetadata()
@@ -62,10 +62,10 @@ struct MetadataRowsTests {
         #expect(try catalogue.metadata(ofPhoto: photo) == nil)
         #expect(try found(catalogue) { $0.words = ["kiel"] }.isEmpty)
         catalogue.close()
-        let queue = try DatabaseQueue(path: place.path)
-        try queue.write { try $0.execute(sql: "UPDATE metadata_reader SET version = 0") }
-        try queue.close()
         let older = try place.open()
+        try older.write("changing what an older version has read") { db in
+            try db.run("UPDATE metadata_reader SET version = 0")
+        }
         try older.renewMetadata(placeNames: nil)
         #expect(try due(older) == [photo], "an older version's readers found less")
         try record(older, photo) { _ in }
@@ -312,7 +312,7 @@ struct MetadataRowsTests {
         #expect(some.isCut && some.values.map(\.photos) == [2, 1])
     }
 
-    @Test("Descriptions of a catalogue without metadata are found after its migration")
+    @Test("Descriptions of a catalogue without metadata are found after its migration", .tags(.file))
     func migrated() throws {
         let place = try Place()
         let catalogue = try place.open()

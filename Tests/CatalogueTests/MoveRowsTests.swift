@@ -2,7 +2,7 @@ import Catalogue
 import FileValues
 import Testing
 
-@Suite("Rows of moves")
+@Suite("Rows of moves", .withEachEngine)
 struct MoveRowsTests {
     private let record = MoveRecord(
         token: "t", since: noon, inbox: "card", path: hostileName, root: "/srv/quarantine",

@@ -3,12 +3,12 @@ import FileValues
 import TestSupport
 import Testing
 
-@Suite("Rows of places")
+@Suite("Rows of places", .withEachEngine)
 struct PlaceRowsTests {
     private let library = KnownLibrary(path: "/srv/library", fileSystemType: 0xEF53, fileSystem: .max, inode: 2)
     private let quarantine = KnownLibrary(path: "/srv/q", fileSystemType: 0x0102_1994, fileSystem: 0, inode: 1)
 
-    @Test("A rebuilt catalogue gets the old one's places, and keeps its own")
+    @Test("A rebuilt catalogue gets the old one's places, and keeps its own", .tags(.file))
     func copied() throws {
         let (old, new) = (try Place(), try Place())
         let before = try old.open()

@@ -2,7 +2,7 @@ import Catalogue
 import FileValues
 import Testing
 
-@Suite("Rows of renditions")
+@Suite("Rows of renditions", .withEachEngine)
 struct RenditionRowsTests {
     private let catalogue: CatalogueFile
     private let place: Place
@@ -24,7 +24,7 @@ struct RenditionRowsTests {
         try catalogue.record([hash(one, 1 << 63)])
         #expect(try catalogue.likenesses() == [PhotoLikeness(photoID: one, likeness: 1 << 63)])
         #expect(try catalogue.renditions(ofPhoto: one).count == 2)
-        let again = try CatalogueFile.openForReading(place.path)
+        let again = try place.openForReading()
         #expect(try again.likenesses(inbox: "card").count == 1)
         #expect(try again.likenesses(inbox: "phones").isEmpty)
     }

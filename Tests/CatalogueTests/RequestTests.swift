@@ -3,7 +3,7 @@ import FileValues
 import LinuxKernel
 import Testing
 
-@Suite("Rows of requests")
+@Suite("Rows of requests", .withEachEngine)
 struct RequestTests {
     private func move(_ number: UInt8, to path: BytePath = hostileName) -> RequestedMove {
         RequestedMove(

@@ -1,6 +1,5 @@
 import Catalogue
 import FileValues
-import GRDB
 import Glibc
 import TestSupport
 import Testing
@@ -33,14 +32,26 @@ func intent(_ number: UInt8) -> NewIntent {
         since: noon)
 }
 
-/// A catalogue in a directory of its own.
+/// A catalogue of the engine that is tested.
 struct Place {
     let scratch: ScratchDirectory
+    /// Of a catalogue in SQLite.
     var path: String { scratch.appending("catalogue.db") }
+    private let server: CatalogueServer?
 
-    init() throws { scratch = try ScratchDirectory() }
+    init() throws {
+        scratch = try ScratchDirectory()
+        server = TestEngine.current == .postgresql ? try TestEngine.server() : nil
+    }
 
-    func open() throws -> CatalogueFile { try CatalogueFile.openForWriting(path, now: noon) }
+    func open() throws -> CatalogueFile {
+        try server.map { try CatalogueFile.open($0, forWriting: true) }
+            ?? CatalogueFile.openForWriting(path, now: noon)
+    }
+
+    func openForReading() throws -> CatalogueFile {
+        try server.map { try CatalogueFile.open($0, forWriting: false) } ?? CatalogueFile.openForReading(path)
+    }
 }
 
 extension CatalogueFile {

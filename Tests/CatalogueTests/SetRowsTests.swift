@@ -3,7 +3,7 @@ import FileValues
 import GRDB
 import Testing
 
-@Suite("Rows of sets")
+@Suite("Rows of sets", .withEachEngine)
 struct SetRowsTests {
     private func member(_ number: UInt8, _ role: String, key: String = "card/a", content: String? = nil) -> NewIntent {
         var new = intent(number)
@@ -111,7 +111,7 @@ struct SetRowsTests {
         #expect(try catalogue.outcomes(forPath: "x").count == 1)
     }
 
-    @Test("Rows of the first schema are kept by the migration to the second")
+    @Test("Rows of the first schema are kept by the migration to the second", .tags(.file))
     func migration() throws {
         let place = try Place()
         let old = try DatabaseQueue(path: place.path)

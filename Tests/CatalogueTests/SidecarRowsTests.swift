@@ -4,7 +4,7 @@ import Testing
 
 @testable import Catalogue
 
-@Suite("Which photos' sidecars are to be written")
+@Suite("Which photos' sidecars are to be written", .withEachEngine)
 struct SidecarRowsTests {
     private func due(_ catalogue: CatalogueFile) throws -> [Int64] {
         try catalogue.sidecarsToWrite(in: "/srv/photos", after: 0, limit: 100).map(\.stored.id)
@@ -202,6 +202,8 @@ struct SidecarRowsTests {
         #expect(try adopt(13, beside: 4, of: 4, isPlain: true) == "restored", "this program may have written it again")
         #expect(try catalogue.photo(withHash: photo(13).sha256) == nil)
 
+        // It is copied from a file alone.
+        guard TestEngine.current == .sqlite else { return }
         let other = try Place()
         let new = try other.open()
         try new.file(1)
@@ -214,7 +216,7 @@ struct SidecarRowsTests {
         #expect(try new.description(ofHash: photo(1).sha256) == both, "the older catalogue's wins")
     }
 
-    @Test("Descriptions of a catalogue whose index of photos is damaged are copied all the same")
+    @Test("Descriptions of a catalogue whose index of photos is damaged are copied all the same", .tags(.file))
     func damaged() throws {
         let (place, other) = (try Place(), try Place())
         let old = try place.open()

@@ -1,11 +1,10 @@
-import Catalogue
 import FileValues
-import Foundation
-import GRDB
 import TestSupport
 import Testing
 
-@Suite("Rows of the timeline")
+@testable import Catalogue
+
+@Suite("Rows of the timeline", .withEachEngine)
 struct TileRowsTests {
     /// A row of `photo`, as far as the timeline depends on it.
     private struct Photo {
@@ -13,7 +12,7 @@ struct TileRowsTests {
         let set: Int64?
         let role: String?
         let captured: String?
-        let hash: Data
+        let hash: [UInt8]
         let isShown: Bool
 
         var rank: Int { role == "raw" ? 1 : role == "film" ? 2 : 0 }
@@ -42,15 +41,17 @@ struct TileRowsTests {
         let second: Int64
         let photo: Int64
         let kind: Int64
-        let mark: Data
+        let mark: [UInt8]
     }
 
     /// What the timeline must show of the photos that there are.
-    private static func model(_ db: Database) throws -> Set<Line> {
-        let photos = try Row.fetchAll(db, sql: "SELECT * FROM photo").map { row in
-            Photo(
-                id: row["id"], set: row["set_id"], role: row["role"], captured: row["captured"], hash: row["sha256"],
-                isShown: (row["superseded_at"] as Int64?) == nil && (row["role"] as String?) != "sidecar")
+    private static func model(_ db: any CatalogueTransaction) throws -> Set<Line> {
+        let photos = try db.rows("SELECT * FROM photo").map { row in
+            let role: String? = try row.optional("role")
+            return Photo(
+                id: try row.value("id"), set: try row.optional("set_id"), role: role,
+                captured: try row.optional("captured"), hash: try row.value("sha256"),
+                isShown: row["superseded_at"] == .null && role != "sidecar")
         }
         let sets = Dictionary(grouping: photos.filter(\.isShown)) { $0.set.map { "set \($0)" } ?? "photo \($0.id)" }
         return Set(
@@ -64,19 +65,21 @@ struct TileRowsTests {
                     default: 4
                     }
                 return Line(
-                    day: face.time.day, second: face.time.second, photo: face.id, kind: kind, mark: face.hash.prefix(4))
+                    day: face.time.day, second: face.time.second, photo: face.id, kind: kind,
+                    mark: Array(face.hash.prefix(4)))
             })
     }
 
-    private static func expectExact(_ db: Database, _ comment: Comment) throws {
-        let lines = try Row.fetchAll(db, sql: "SELECT * FROM tile").map { row in
+    private static func expectExact(_ db: any CatalogueTransaction, _ comment: Comment) throws {
+        let lines = try db.rows("SELECT * FROM tile").map { row in
             Line(
-                day: row["day"], second: row["second"], photo: row["photo_id"], kind: row["kind"], mark: row["mark"])
+                day: try row.value("day"), second: try row.value("second"), photo: try row.value("photo_id"),
+                kind: try row.value("kind"), mark: try row.value("mark"))
         }
         let expected = try model(db)
         try #require(Set(lines) == expected && lines.count == expected.count, comment)
-        let days = try Row.fetchAll(db, sql: "SELECT day, photos FROM tile_day").map { row in
-            [row["day"] as Int64, row["photos"] as Int64]
+        let days = try db.rows("SELECT day, photos FROM tile_day").map { row in
+            [try row.value("day") as Int64, try row.value("photos")]
         }
         let counts = Dictionary(grouping: lines, by: \.day).map { [$0.key, Int64($0.value.count)] }
         try #require(Set(days) == Set(counts) && days.count == counts.count, comment)
@@ -89,80 +92,80 @@ struct TileRowsTests {
     ]
     private static let roles: [String?] = [nil, "picture", "raw", "film", "sidecar", "of a newer version"]
 
-    private static func change(_ db: Database, _ chance: inout SeededGenerator) throws {
+    private static func change(_ db: any CatalogueTransaction, _ chance: inout SeededGenerator) throws {
         func some(_ condition: String = "true") throws -> Int64? {
-            try Int64.fetchAll(db, sql: "SELECT id FROM photo WHERE \(condition) ORDER BY id").randomElement(
+            try db.values(Int64.self, "SELECT id FROM photo WHERE \(condition) ORDER BY id").randomElement(
                 using: &chance)
         }
         let photo = try some()
         switch Int.random(in: 0..<12, using: &chance) {
         case 0...3:
-            let hash = Data((0..<32).map { _ in UInt8.random(in: 0...255, using: &chance) })
-            try db.execute(
-                sql: """
-                    INSERT INTO photo (filed_at, source_kept, sha256, size, library, library_path, inbox, source_path,
-                        original_name, format, captured, proof, source_inode, source_modified, source_modified_ns,
-                        source_changed, source_changed_ns, role, set_id)
-                    VALUES (0, 0, ?1, 1, x'2f', ?1, 'card', ?1, ?1, 'jpeg', ?2, '', 0, 0, 0, 0, 0, ?3, ?4)
-                    """,
-                arguments: [
+            let hash = (0..<32).map { _ in UInt8.random(in: 0...255, using: &chance) }
+            try db.run(
+                """
+                INSERT INTO photo (filed_at, source_kept, sha256, size, library, library_path, inbox, source_path,
+                    original_name, format, captured, proof, source_inode, source_modified, source_modified_ns,
+                    source_changed, source_changed_ns, role, set_id)
+                VALUES (0, 0, ?1, 1, ?5, ?1, 'card', ?1, ?1, 'jpeg', ?2, '', 0, 0, 0, 0, 0, ?3, ?4)
+                """,
+                [
                     hash, dates.randomElement(using: &chance) ?? nil, roles.randomElement(using: &chance) ?? nil,
-                    Bool.random(using: &chance) ? photo : nil,
+                    Bool.random(using: &chance) ? photo : nil, "/" as BytePath,
                 ])
         case 4, 5:
             // Early or late into a set, and out of it.
             let set = try [some(), some("set_id IS NOT NULL"), nil].randomElement(using: &chance) ?? nil
-            try db.execute(sql: "UPDATE photo SET set_id = ? WHERE id = ?", arguments: [set, photo])
+            try db.run("UPDATE photo SET set_id = ? WHERE id = ?", [set, photo])
         case 6, 7:
-            try db.execute(
-                sql: "UPDATE photo SET superseded_at = CASE WHEN superseded_at IS NULL THEN 5 END WHERE id = ?",
-                arguments: [photo])
+            try db.run(
+                "UPDATE photo SET superseded_at = CASE WHEN superseded_at IS NULL THEN 5 END WHERE id = ?", [photo])
         case 8:
             let captured = dates.randomElement(using: &chance) ?? nil
-            try db.execute(sql: "UPDATE photo SET captured = ? WHERE id = ?", arguments: [captured, photo])
+            try db.run("UPDATE photo SET captured = ? WHERE id = ?", [captured, photo])
         case 9:
             let role = roles.randomElement(using: &chance) ?? nil
-            try db.execute(sql: "UPDATE photo SET role = ? WHERE id = ?", arguments: [role, photo])
+            try db.run("UPDATE photo SET role = ? WHERE id = ?", [role, photo])
         case 10:
-            try db.execute(sql: "DELETE FROM metadata_due WHERE photo_id = ?", arguments: [photo])
-            try db.execute(sql: "DELETE FROM photo WHERE id = ?", arguments: [photo])
+            try db.run("DELETE FROM metadata_due WHERE photo_id = ?", [photo])
+            try db.run("DELETE FROM photo WHERE id = ?", [photo])
         default:
             // Many rows by one statement.
-            try db.execute(
-                sql: """
-                    UPDATE photo SET set_id = CASE id % 3 WHEN 0 THEN ? END, superseded_at = NULL WHERE id % 7 = ?
-                    """,
-                arguments: [photo, Int.random(in: 0..<7, using: &chance)])
+            try db.run(
+                """
+                UPDATE photo SET set_id = CASE id % 3 WHEN 0 THEN CAST(? AS BIGINT) END, superseded_at = NULL
+                WHERE id % 7 = ?
+                """,
+                [photo, Int.random(in: 0..<7, using: &chance)])
         }
     }
 
     @Test("It is what a query over all photos says, after each of many changes, and when an older catalogue is opened")
     func model() throws {
         let place = try Place()
-        try place.open().close()
-        let queue = try DatabaseQueue(path: place.path)
         var chance = SeededGenerator(seed: 17)
-        try queue.write { db in
+        let catalogue = try place.open()
+        try catalogue.write("changing rows") { db in
             for number in 0..<400 {
                 try Self.change(db, &chance)
                 try Self.expectExact(db, "change \(number)")
             }
-            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM tile") ?? 0 > 20)
-            // The state of an older version.
-            for trigger in try String.fetchAll(
-                db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'tile%'")
+            #expect(try db.value(Int.self, "SELECT count(*) FROM tile") ?? 0 > 20)
+            // The state of an older version. PostgreSQL had none.
+            guard TestEngine.current == .sqlite else { return }
+            for trigger in try db.values(
+                String.self, "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'tile%'")
             {
-                try db.execute(sql: "DROP TRIGGER \(trigger)")
+                try db.run("DROP TRIGGER \(trigger)")
             }
-            try db.execute(sql: "DROP TABLE tile; DROP TABLE tile_day")
-            try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = '17 tiles'")
+            for table in ["tile", "tile_day"] { try db.run("DROP TABLE \(table)") }
+            try db.run("DELETE FROM grdb_migrations WHERE identifier = '17 tiles'")
         }
-        try place.open().close()
-        try queue.write { db in
-            try Self.expectExact(db, "migrated")
+        catalogue.close()
+        try place.open().write("changing rows") { db in
+            try Self.expectExact(db, "opened again")
             for number in 0..<50 {
                 try Self.change(db, &chance)
-                try Self.expectExact(db, "change \(number) after the migration")
+                try Self.expectExact(db, "change \(number) after that")
             }
         }
     }
@@ -195,18 +198,24 @@ struct TileRowsTests {
     func searches() throws {
         let place = try Place()
         let catalogue = try place.open()
-        try DatabaseQueue(path: place.path).write { db in
-            try db.execute(
-                sql: """
-                    WITH RECURSIVE number (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number WHERE i < 3000)
+        try catalogue.write("inserting photos") { db in
+            for i in 1...3_000 {
+                let number = "\(i)"
+                let hash = Array((String(repeating: "0", count: 32 - number.count) + number).utf8)
+                try db.run(
+                    """
                     INSERT INTO photo (filed_at, source_kept, sha256, size, library, library_path, inbox, source_path,
                         original_name, format, captured, proof, source_inode, source_modified, source_modified_ns,
                         source_changed, source_changed_ns, role, set_id)
-                    SELECT 0, 0, CAST(printf('%032d', i) AS BLOB), 1, x'2f', CAST(i AS BLOB), 'card', x'2f',
-                        x'2f', 'jpeg', strftime('%Y-%m-%dT%H:%M:%S', -i * 3600, 'unixepoch'), '', 0, 0, 0, 0, 0,
-                        CASE i % 10 WHEN 0 THEN 'raw' END, CASE WHEN i % 10 = 0 OR i % 10 = 1 AND i > 1 THEN (i + 8) / 10 END
-                    FROM number
-                    """)
+                    VALUES (0, 0, ?, 1, ?, ?, 'card', ?, ?, 'jpeg', ?, '', 0, 0, 0, 0, 0, ?, ?)
+                    """,
+                    [
+                        hash, "/" as BytePath, Array(number.utf8), "/" as BytePath, "/" as BytePath,
+                        String(FileTime(seconds: Int64(-i * 3_600), nanoseconds: 0).rfc3339.prefix(19)),
+                        i % 10 == 0 ? "raw" : nil,
+                        i % 10 == 0 || i % 10 == 1 && i > 1 ? (i + 8) / 10 : nil,
+                    ])
+            }
         }
         var query = SearchQuery()
         query.inbox = "card"
@@ -235,26 +244,29 @@ struct TileRowsTests {
         let place = try Place()
         let catalogue = try place.open()
         try catalogue.file(1)
-        let queue = try DatabaseQueue(path: place.path)
         let one = try #require(try catalogue.tiles(of: 20_778, from: 0, count: 500).tiles.first)
-        let cases: [(change: String, photo: UInt32, kind: UInt8, mark: [UInt8]?)] = [
-            ("UPDATE sqlite_sequence SET seq = 4294967295 WHERE name = 'photo'", .max, one.kind, nil),
-            ("UPDATE tile SET mark = x'05'", one.photo, one.kind, [5, 0, 0, 0]),
-            ("UPDATE tile SET kind = 300", one.photo, 255, one.mark),
-            ("UPDATE tile_day SET photos = -1", one.photo, one.kind, one.mark),
+        let highest =
+            switch TestEngine.current {
+            case .sqlite: "UPDATE sqlite_sequence SET seq = 4294967295 WHERE name = 'photo'"
+            case .postgresql: "SELECT setval(pg_get_serial_sequence('photo', 'id'), 4294967295)"
+            }
+        let cases: [(change: String, value: [UInt8]?, photo: UInt32, kind: UInt8, mark: [UInt8]?)] = [
+            (highest, nil, .max, one.kind, nil), ("UPDATE tile SET mark = ?", [5], one.photo, one.kind, [5, 0, 0, 0]),
+            ("UPDATE tile SET kind = 300", nil, one.photo, 255, one.mark),
+            ("UPDATE tile_day SET photos = -1", nil, one.photo, one.kind, one.mark),
         ]
-        for (change, photo, kind, mark) in cases {
-            try queue.write { try $0.execute(sql: change) }
-            if change.contains("sqlite_sequence") { try catalogue.file(2) }
+        for (change, value, photo, kind, mark) in cases {
+            try catalogue.write("changing rows") { db in _ = try db.rows(change, value.map { [$0] } ?? []) }
+            if change == highest { try catalogue.file(2) }
             let found = try catalogue.tiles(of: 20_778, from: 0, count: 500)
             let shown = try #require(found.tiles.first, "\(change)")
             #expect(shown.photo == photo && shown.kind == kind && shown.second == one.second, "\(change)")
             #expect(mark.map { $0 == shown.mark } ?? (shown.mark != one.mark), "\(change)")
             #expect(try catalogue.days().map(\.photos) == (found.all > 0 ? [found.all] : []), "\(change)")
-            try queue.write { db in
-                try db.execute(sql: "DELETE FROM tile")
-                try db.execute(sql: "DELETE FROM tile_day")
-                try db.execute(sql: "UPDATE photo SET superseded_at = NULL WHERE id = 1")
+            try catalogue.write("changing rows") { db in
+                try db.run("DELETE FROM tile")
+                try db.run("DELETE FROM tile_day")
+                try db.run("UPDATE photo SET superseded_at = NULL WHERE id = 1")
             }
             #expect(try catalogue.tiles(of: 20_778, from: 0, count: 500).tiles.count == 1)
         }

@@ -266,7 +266,7 @@ struct ReceiptTests {
         private let turn: AsyncStream<Void>.Continuation
         private let pauses: AsyncStream<Void>
 
-        init() throws {
+        init(lifetime: Duration = .seconds(86_400)) throws {
             inbox = try ScratchDirectory()
             var options = DropStore.Options()
             options.minFree = 0
@@ -280,7 +280,7 @@ struct ReceiptTests {
                 pause: { _ in
                     paused.yield()
                     for await _ in turns { break }
-                }, rotation: .zero)
+                }, rotation: .zero, lifetime: lifetime)
         }
 
         /// Lets it ask once more, and waits until it has told what it heard.
@@ -479,6 +479,17 @@ struct ReceiptTests {
         var again = Watcher(await world.hub.events(for: .person("ana"), after: number(safe)))
         await world.next()
         #expect(await again.next()?.contains("\"safe\":false") == true)
+    }
+
+    @Test("A stream ends when it has lasted long enough, behind what was to be sent")
+    func lifetime() async throws {
+        let world = try World(lifetime: .zero)
+        let (_, path) = try world.place("a.jpg", "aaa")
+        world.daemon.settle(path, .filed, durable: hash("aaa"), place: "2026/a.jpg")
+        var ana = Watcher(await world.hub.events(for: .person("ana"), after: nil))
+        await world.untilPaused()
+        #expect(await ana.next()?.contains("\"safe\":true") == true)
+        #expect(await ana.next() == nil)
     }
 
     @Test("What a stream has no room for is sent when it is read, and others are not sent everything again")

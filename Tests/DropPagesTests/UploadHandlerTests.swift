@@ -34,9 +34,9 @@ struct UploadHandlerTests {
                     to: request, request.head.target.segments.dropFirst(), base: "/up/", of: UploadSender(owner), &body)
             }
             var limits = WebLimits()
-            limits.head = .seconds(waitLimit)
-            limits.keepAlive = .seconds(waitLimit)
-            limits.stall = .seconds(waitLimit)
+            for limit in [\WebLimits.head, \.keepAlive, \.body, \.stall, \.piece] {
+                limits[keyPath: limit] = .seconds(waitLimit)
+            }
             limits.tick = .milliseconds(10)
             let server = WebServer(
                 limits, streaming: { _ in true }, handler: try make?(store, scratch) ?? own)

@@ -93,12 +93,16 @@ struct ArrowTests {
         }
     }
 
-    @Test("GRDB is imported where SQLite is, and nowhere else")
-    func databaseImports() throws {
-        let importing = try Checkout.files(below: "Sources", suffix: ".swift")
-            .filter { $0.value.contains(#/(?m)^.*\bimport (\w+ )?GRDB/#) }.keys
+    @Test(
+        "Each engine of the catalogue is imported in its own folder, and nowhere else",
+        arguments: [
+            ("GRDB", "Sources/Catalogue/SQLite/"), ("PostgreSQL", "Sources/Catalogue/PostgreSQL/"),
+        ])
+    func databaseImports(_ module: String, _ folder: String) throws {
+        let line = try Regex("(?m)^.*\\bimport (\\w+ )?\(module)")
+        let importing = try Checkout.files(below: "Sources", suffix: ".swift").filter { $0.value.contains(line) }.keys
         #expect(!importing.isEmpty)
-        #expect(importing.filter { !$0.hasPrefix("Sources/Catalogue/SQLite/") } == [])
+        #expect(importing.filter { !$0.hasPrefix(folder) } == [])
     }
 
     @Test("Folders of a module form no cycle")

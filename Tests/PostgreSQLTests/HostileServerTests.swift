@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "A hostile server",
     .enabled(if: dlopen("libpq.so.5", RTLD_LAZY) != nil, "skipped: needs libpq (package libpq5)"),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(60)))
 struct HostileServerTests {
     /// Authenticated, and ready for a query.
     static let greeting: [UInt8] =

@@ -10,16 +10,18 @@ import Testing
 @Suite(
     "A connection to PostgreSQL",
     .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(60)))
 struct PostgresConnectionTests {
     @Test("Values come back as they were")
     func values() async throws { try await inPlace { try Self.values($0) } }
+
+    static let everyScalar = (UInt32(1)...0x10FFFF).compactMap { Unicode.Scalar($0) }
+        .reduce(into: "") { $0.unicodeScalars.append($1) }
 
     static func values(_ place: Place) throws {
         let connection = try place.connect()
         try connection.write(
             "CREATE TABLE v (i bigint, s smallint, n integer, f boolean, r float8, t text, b bytea)")
-        let scalars = (UInt32(1)...0x10FFFF).compactMap { Unicode.Scalar($0) }
         let rows: [[PostgresValue]] = [
             [
                 .integer(.max), .integer(32_767), .integer(2_147_483_647), .integer(1), .real(.infinity), .text(""),
@@ -32,7 +34,7 @@ struct PostgresConnectionTests {
             Array(repeating: .null, count: 7),
             [
                 .integer(0), .integer(0), .integer(0), .integer(0), .real(.leastNonzeroMagnitude),
-                .text(scalars.reduce(into: "") { $0.unicodeScalars.append($1) }),
+                .text(everyScalar),
                 .bytes((0..<1_048_576).map { UInt8(truncatingIfNeeded: $0 &* 31) }),
             ],
         ]

@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "A transaction of PostgreSQL",
     .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(60)))
 struct PostgresTransactionTests {
     static let insert = "INSERT INTO q VALUES (?)"
 

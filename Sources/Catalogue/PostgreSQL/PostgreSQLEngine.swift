@@ -1,0 +1,165 @@
+import LinuxKernel
+import PostgreSQL
+
+/// A schema of a PostgreSQL database. One connection writes and one reads; each serves one caller at a time, and is made
+/// again when it was lost. Any thread.
+final class PostgreSQLEngine: CatalogueEngine {
+    /// Seconds without any answer, after which a connection is given up. The write's outcome may then be unknown.
+    static let writeLimit = Duration.seconds(5)
+    /// Longer, since a search may read many rows before it finds one.
+    static let readLimit = Duration.seconds(60)
+
+    private let place: CatalogueServer
+    private let limit: Duration
+    private let writer: Locked<PostgreSQLLane>
+    private let reader: Locked<PostgreSQLLane>
+
+    /// - Parameter isPatient: a write may take as long as a read: for one that changes many rows.
+    init(_ server: CatalogueServer, writes: Bool, isPatient: Bool = false) {
+        limit = isPatient ? Self.readLimit : Self.writeLimit
+        place = server
+        writer = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: false)))
+        reader = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: true)))
+    }
+
+    func read<Value>(
+        while goesOn: (() -> Bool)? = nil, _ body: (any CatalogueTransaction) throws -> Value
+    ) throws -> Value {
+        var value: Value?
+        try reader.withLock { lane in
+            value = try lane.run(.read, within: Self.readLimit, while: goesOn, body)
+        }
+        return try value.required()
+    }
+
+    func write<Value>(_ body: (any CatalogueTransaction) throws -> Value) throws -> Value {
+        try write(within: limit, body)
+    }
+
+    private func write<Value>(
+        within limit: Duration, _ body: (any CatalogueTransaction) throws -> Value
+    ) throws -> Value {
+        var value: Value?
+        try writer.withLock { lane in
+            value = try lane.run(.write, within: limit, while: nil, body)
+        }
+        return try value.required()
+    }
+
+    // MARK: - The tables
+
+    /// What the database has, and whether a program like this may use it.
+    func schema(forWriting writes: Bool) throws -> (version: Int, isCurrent: Bool, isNewer: Bool) {
+        let found = try read { db in try PostgreSQLSchema.found(db) }
+        return (
+            found.version, found.version >= PostgreSQLSchema.versions.count,
+            writes ? found.isTooNewToWrite : found.isTooNewToRead
+        )
+    }
+
+    /// Creates the schema, if the role may do that and it is missing, and brings its tables to the newest version.
+    func migrate() throws {
+        func once() throws {
+            try write(within: Self.readLimit) { db in
+                // Not IF NOT EXISTS, for which the role needs the right to create it even if it exists.
+                if try db.value(Bool.self, "SELECT to_regnamespace(quote_ident(?)) IS NULL", [place.schema]) == true {
+                    try db.run("CREATE SCHEMA \"\(place.schema.replacing("\"", with: "\"\""))\"")
+                }
+                let version = try PostgreSQLSchema.found(db).version
+                let isTaken =
+                    try db.value(
+                        Bool.self,
+                        "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(?)))",
+                        [place.schema]) ?? false
+                guard version > 0 || !isTaken else {
+                    throw CatalogueError(
+                        .other, "making the tables of the catalogue",
+                        "the schema \(place.schema) has tables of something else: name one that does not exist")
+                }
+                if version < PostgreSQLSchema.versions.count { try PostgreSQLSchema.migrate(db) }
+            }
+        }
+        do { try once() } catch let error as PostgresError where ["23505", "42P06", "42P07"].contains(error.sqlState) {
+            // Another program has begun the same at the same moment.
+            try once()
+        }
+    }
+}
+
+/// A connection, and when it may be made again.
+private struct PostgreSQLLane {
+    private let parameters: PostgresParameters
+    private var connection: PostgresConnection?
+    /// After a failure to connect: its error is thrown until then, so that callers that come together wait once.
+    private var failure: (error: PostgresError, until: ContinuousClock.Instant, pause: Duration)?
+
+    init(_ parameters: PostgresParameters) { self.parameters = parameters }
+
+    mutating func run<Value>(
+        _ access: PostgresConnection.Access, within limit: Duration, while goesOn: (() -> Bool)?,
+        _ body: (any CatalogueTransaction) throws -> Value
+    ) throws -> Value {
+        let isKept = connection?.isOpen == true
+        let progress = PostgreSQLProgress()
+        do { return try run(try connected(), access, limit, goesOn, progress, body) } catch let error as PostgresError {
+            // The server may have closed a connection that was not used for long. If nothing was answered on it, nothing
+            // was done, and `body` has seen nothing.
+            guard isKept, error.kind == .unreachable, !progress.hasAnswer else { throw error }
+            return try run(try connected(), access, limit, goesOn, progress, body)
+        }
+    }
+
+    private func run<Value>(
+        _ connection: PostgresConnection, _ access: PostgresConnection.Access, _ limit: Duration,
+        _ goesOn: (() -> Bool)?, _ progress: PostgreSQLProgress, _ body: (any CatalogueTransaction) throws -> Value
+    ) throws -> Value {
+        try connection.transaction(access, within: limit, while: goesOn) { transaction in
+            try body(PostgreSQLTransaction(transaction, progress, while: goesOn))
+        }
+    }
+
+    private mutating func connected() throws -> PostgresConnection {
+        if let connection, connection.isOpen { return connection }
+        connection = nil
+        if let failure, failure.until > .now { throw failure.error }
+        do {
+            let made = try PostgresConnection(parameters)
+            failure = nil
+            connection = made
+            return made
+        } catch let error as PostgresError {
+            let pause = min(.seconds(5), failure.map { $0.pause * 2 } ?? .milliseconds(100))
+            failure = (error, .now + pause, pause)
+            throw error
+        }
+    }
+}
+
+extension Optional {
+    /// What a closure has assigned that has returned.
+    fileprivate func required() throws -> Wrapped {
+        guard let self else { throw CatalogueError(.other, "using PostgreSQL", "a transaction returned nothing") }
+        return self
+    }
+}
+
+extension PostgresError: EngineError {
+    var catalogueCode: CatalogueError.Code {
+        switch kind {
+        case .unreachable, .shuttingDown: .unreachable
+        case .unknownOutcome: .unknownOutcome
+        // Two that record the same at once: the second finds it when it tries again.
+        case .refused: sqlState == "23505" ? .busy : .other
+        case .busy: .busy
+        case .diskFull: .diskFull
+        case .readOnly: .readOnly
+        case .corrupt: .corrupt
+        case .permission: .permission
+        case .interrupted: .interrupted
+        case .other: .other
+        }
+    }
+
+    var number: Int32 { 0 }
+    var text: String { description }
+}

@@ -1,0 +1,24 @@
+extension EngineWords {
+    static let postgresql = EngineWords(
+        isSet: { "\($0) = 1" }, text: { "text_of(\($0))" },
+        // Still a fraction: a number too large for an integer would be an error.
+        truncated: { "trunc(\($0))" },
+        localDay: { "to_char(to_timestamp(\($0) / 1000000000), 'YYYY-MM-DD')" },
+        contains: { #"strpos(lower(\#($0) COLLATE "C"), lower(\#($1) COLLATE "C")) > 0"# },
+        containsBytes: { "position(\($1) IN \($0)) > 0" }, joinedPath: { #"\#($0) || '\x2f'::bytea || \#($1)"# },
+        matchesText: "photo_text.words @@ text_query(?)", textPhoto: "id", textQuery: { $0.conditions },
+        continueNumbers: {
+            "SELECT setval(pg_get_serial_sequence('\($0)', 'id'), max(id)) AS last FROM \($0) HAVING max(id) > 0"
+        })
+}
+
+extension SearchQuery {
+    /// The conditions on texts for `text_query`, one a line; nil for none. See ``PostgreSQLSchema``.
+    fileprivate var conditions: String? {
+        let parts =
+            words.map { "*" + $0 } + keywords.map { "#" + $0 } + people.map { "@" + $0 }
+            + (title.map { ["=" + $0] } ?? []) + (place.map { ["/" + $0] } ?? [])
+        // A line break separates words like any other character that is no letter.
+        return parts.isEmpty ? nil : parts.map { $0.replacing("\n", with: " ") }.joined(separator: "\n")
+    }
+}
