@@ -7,7 +7,6 @@ extension PostgreSQLSchema {
         let oldestWriter: Int
         let oldestReader: Int
 
-        var isCurrent: Bool { version == newest }
         /// Whether it was made by a newer program, that this one must not read, or write.
         var isTooNewToRead: Bool { version > newest && oldestReader > newest }
         var isTooNewToWrite: Bool { version > newest && oldestWriter > newest }
