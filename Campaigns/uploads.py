@@ -572,9 +572,11 @@ def damage(world, kind):
     place = next(content.place for content in judge.done if judge.is_in_library(content))
     inbox, library = (pathlib.Path(os.fsdecode(path)) for path in (judge.inbox, place))
     if kind == "truncate":
-        # For a moment: the daemon would quarantine it.
-        (inbox / "cut.jpg").write_bytes(library.read_bytes()[:-9])
-        time.sleep(0.5)
+        # Again and again until it is seen: the daemon quarantines it at once.
+        end = time.monotonic() + 20
+        while not judge.wrong and time.monotonic() < end:
+            (inbox / "cut.jpg").write_bytes(library.read_bytes()[:-9])
+            time.sleep(0.1)
     elif kind == "lose":
         library.unlink()
     elif kind == "part":

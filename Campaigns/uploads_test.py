@@ -16,7 +16,8 @@ DAMAGES = [
     ("lose", "plain", "0 times in the library"),
     ("offset", "cut", "goes back from"),
     ("receipt", "plain", "is called safe, and is not in the library"),
-    ("known", "plain", "is said to be filed, and is not in the library"),
+    # What must never come is in no library, however fast the others are filed.
+    ("known", "wrong whole digest", "is said to be filed, and is not in the library"),
     ("accept", "wrong whole digest", "accepted with"),
     ("stranger", "stranger", "accepted with"),
     ("part", "plain", "a part of an upload that has ended is left"),
