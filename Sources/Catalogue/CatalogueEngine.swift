@@ -116,6 +116,8 @@ struct EngineWords: Sendable {
     let isSet: Word
     /// The text that bytes are; some text if they are none.
     let text: Word
+    /// What stands for bytes of any length in a unique index, and so in its conflicts and its order.
+    let key: Word
     /// A number without its fraction.
     let truncated: Word
     /// The local day of nanoseconds since 1970: `2026-11-21`.
@@ -134,6 +136,14 @@ struct EngineWords: Sendable {
     /// A query after which rows that are inserted into a table get numbers above those that it has; nil where they do so
     /// by themselves.
     let continueNumbers: @Sendable (String) -> String?
+
+    /// Whether bytes of any length that are unique are those of an argument, as an index finds them.
+    func isKey(_ column: String, _ mark: String = "?") -> String { "\(key(column)) = \(key(mark))" }
+
+    /// Whether a photo has a path of a library.
+    func isAt(_ library: String = "?", _ path: String = "?") -> String {
+        "\(isKey("library", library)) AND \(isKey("library_path", path)) AND superseded_at IS NULL"
+    }
 }
 
 /// An error of an engine.

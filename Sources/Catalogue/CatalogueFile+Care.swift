@@ -43,8 +43,7 @@ extension CatalogueFile {
     ) throws -> Adoption {
         let hash = photo.sha256
         if let row = try db.first(
-            "SELECT id, sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
-            [photo.library, photo.libraryPath])
+            "SELECT id, sha256 FROM photo WHERE \(db.words.isAt())", [photo.library, photo.libraryPath])
         {
             let id: Int64 = try row.value("id")
             return try row.bytes("sha256") == photo.sha256 ? .known(id) : .differs(id)

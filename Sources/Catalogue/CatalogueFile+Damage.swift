@@ -86,7 +86,7 @@ extension CatalogueFile {
     package func verification(of library: BytePath) throws(CatalogueError) -> VerificationState? {
         try read("reading how far the library was verified") { db in
             try db.first(
-                "SELECT cursor, at, whole_at FROM verification WHERE library = ?", [library]
+                "SELECT cursor, at, whole_at FROM verification WHERE \(db.words.isKey("library"))", [library]
             ).map { row in
                 let whole: Int64? = try row.optional("whole_at")
                 return VerificationState(
@@ -107,7 +107,7 @@ extension CatalogueFile {
             try db.run(
                 """
                 INSERT INTO verification (library, cursor, at, whole_at) VALUES (?, ?, ?, ?)
-                ON CONFLICT (library) DO UPDATE SET
+                ON CONFLICT (\(db.words.key("library"))) DO UPDATE SET
                     cursor = excluded.cursor, at = excluded.at, whole_at = excluded.whole_at
                 """,
                 [

@@ -7,7 +7,7 @@ extension CatalogueFile {
             let row = try db.first(
                 """
                 SELECT * FROM description_import
-                WHERE path = ? AND inode = ? AND size = ? AND modified = ? AND modified_ns = ?
+                WHERE \(db.words.isKey("path")) AND inode = ? AND size = ? AND modified = ? AND modified_ns = ?
                 """,
                 [
                     path, Int64(bitPattern: identity.inode), Int64(bitPattern: identity.size),
@@ -72,7 +72,7 @@ extension CatalogueFile {
                 INSERT INTO description_import
                     (inode, size, modified, modified_ns, path, "offset", line, rows, rejected, rejects_length)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (path) DO UPDATE SET
+                ON CONFLICT (\(db.words.key("path"))) DO UPDATE SET
                     inode = excluded.inode, size = excluded.size, modified = excluded.modified,
                     modified_ns = excluded.modified_ns, "offset" = excluded."offset", line = excluded.line,
                     rows = excluded.rows, rejected = excluded.rejected, rejects_length = excluded.rejects_length
@@ -101,7 +101,7 @@ extension CatalogueFile {
     /// beginning.
     package func finishImport(_ path: BytePath) throws(CatalogueError) {
         try write("ending an import") { db in
-            try db.run("DELETE FROM description_import WHERE path = ?", [path])
+            try db.run("DELETE FROM description_import WHERE \(db.words.isKey("path"))", [path])
         }
     }
 
@@ -123,15 +123,16 @@ extension CatalogueFile {
     /// Returns the libraries that have photos, by one index lookup each. DISTINCT would scan the whole index.
     private static func libraries(_ db: any CatalogueTransaction) throws -> [BytePath] {
         let first = "SELECT library FROM photo WHERE superseded_at IS NULL"
+        let key = db.words.key("library")
         return try db.values(
             BytePath.self,
             """
             WITH RECURSIVE known (path) AS (
-                SELECT (\(first) ORDER BY library LIMIT 1)
+                SELECT (\(first) ORDER BY \(key) LIMIT 1)
                 UNION ALL
-                SELECT (\(first) AND library > known.path ORDER BY library LIMIT 1)
+                SELECT (\(first) AND \(key) > \(db.words.key("known.path")) ORDER BY \(key) LIMIT 1)
                 FROM known WHERE known.path IS NOT NULL
-            ) SELECT path FROM known WHERE path IS NOT NULL
+            ) SELECT path FROM known WHERE path IS NOT NULL ORDER BY path
             """)
     }
 
@@ -145,8 +146,7 @@ extension CatalogueFile {
             guard let relative else { continue }
             let known = try db.value(
                 [UInt8].self,
-                "SELECT sha256 FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
-                [library, relative])
+                "SELECT sha256 FROM photo WHERE \(db.words.isAt())", [library, relative])
             if let known { return known }
         }
         let source = try db.value(

@@ -197,8 +197,7 @@ extension CatalogueFile {
             throw CatalogueError(.alreadyRecorded(photo: id), operation, "this content is photo \(id) already")
         }
         if let id = try db.value(
-            Int64.self, "SELECT id FROM photo WHERE library = ? AND library_path = ? AND superseded_at IS NULL",
-            [photo.library, photo.libraryPath])
+            Int64.self, "SELECT id FROM photo WHERE \(db.words.isAt())", [photo.library, photo.libraryPath])
         {
             throw CatalogueError(.pathTaken(photo: id), operation, "\(photo.libraryPath) belongs to photo \(id)")
         }

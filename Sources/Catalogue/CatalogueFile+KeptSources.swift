@@ -27,8 +27,12 @@ extension CatalogueFile {
     /// Deletes the kept source of a path, because the file is gone or is to be retried.
     package func forgetKept(inbox: String, path: BytePath) throws(CatalogueError) {
         try write("forgetting a kept source") { db in
-            try db.run("DELETE FROM kept_source WHERE inbox = ? AND path = ?", [inbox, path])
+            try forgetKept(inbox, path, db)
         }
+    }
+
+    private func forgetKept(_ inbox: String, _ path: BytePath, _ db: any CatalogueTransaction) throws {
+        try db.run("DELETE FROM kept_source WHERE inbox = ? AND \(db.words.isKey("path"))", [inbox, path])
     }
 
     /// Has an ignored or quarantined file that was left in its inbox examined again like a new arrival.
@@ -40,7 +44,7 @@ extension CatalogueFile {
 
     /// Records a kept source in place of the one of its path.
     func remember(_ source: KeptSource, _ db: any CatalogueTransaction) throws {
-        try db.run("DELETE FROM kept_source WHERE inbox = ? AND path = ?", [source.inbox, source.path])
+        try forgetKept(source.inbox, source.path, db)
         _ = try db.insert(source.columns, into: "kept_source")
     }
 }

@@ -23,7 +23,7 @@ extension CatalogueFile {
     /// Returns the recorded identity of the library at `path`; nil before anything was filed into it.
     package func library(at path: BytePath) throws(CatalogueError) -> KnownLibrary? {
         try read("reading what the library is") { db in
-            try db.first("SELECT * FROM library WHERE path = ?", [path]).map { row in
+            try db.first("SELECT * FROM library WHERE \(db.words.isKey("path"))", [path]).map { row in
                 KnownLibrary(
                     path: path, fileSystemType: try row.value("file_system_type"),
                     fileSystem: try row.unsigned("file_system"), inode: try row.unsigned("inode"))
@@ -49,7 +49,7 @@ extension CatalogueFile {
                 """
                 INSERT INTO library (path, file_system_type, file_system, inode, since, accepted_after)
                 VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT (path) DO UPDATE SET
+                ON CONFLICT (\(db.words.key("path"))) DO UPDATE SET
                     file_system_type = excluded.file_system_type, file_system = excluded.file_system,
                     inode = excluded.inode, since = excluded.since,
                     accepted_after = CASE WHEN excluded.accepted_after > library.accepted_after
@@ -65,7 +65,8 @@ extension CatalogueFile {
     /// Whether a person accepted a directory without the recorded photos as the library at `path`.
     package func wasAccepted(at path: BytePath) throws(CatalogueError) -> Bool {
         try read("reading what the library is") { db in
-            try db.value(Bool.self, "SELECT accepted_after > 0 FROM library WHERE path = ?", [path]) ?? false
+            try db.value(Bool.self, "SELECT accepted_after > 0 FROM library WHERE \(db.words.isKey("path"))", [path])
+                ?? false
         }
     }
 
@@ -81,7 +82,7 @@ extension CatalogueFile {
     /// Deletes the recorded identity of the directory at `path`.
     package func forgetLibrary(at path: BytePath) throws(CatalogueError) {
         try write("forgetting what a place is") { db in
-            try db.run("DELETE FROM library WHERE path = ?", [path])
+            try db.run("DELETE FROM library WHERE \(db.words.isKey("path"))", [path])
         }
     }
 
@@ -91,7 +92,7 @@ extension CatalogueFile {
             try db.rows(
                 """
                 SELECT * FROM photo WHERE library = ?1 AND superseded_at IS NULL
-                AND id > coalesce((SELECT accepted_after FROM library WHERE path = ?1), 0)
+                AND id > coalesce((SELECT accepted_after FROM library WHERE \(db.words.isKey("path", "?1"))), 0)
                 ORDER BY id DESC LIMIT ?2
                 """, [path, limit]
             ).map { try StoredPhoto($0) }

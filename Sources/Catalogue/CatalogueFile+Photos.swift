@@ -43,7 +43,7 @@ extension CatalogueFile {
     /// Returns the photo at this path of the library.
     package func photo(library: BytePath, path: BytePath) throws(CatalogueError) -> StoredPhoto? {
         try photos(
-            "WHERE library = ? AND library_path = ? AND superseded_at IS NULL", [library, path]
+            "WHERE \(words.isAt())", [library, path]
         ).first
     }
 

@@ -163,7 +163,7 @@ extension CatalogueFile {
             try db.value(
                 Bool.self,
                 """
-                SELECT EXISTS (SELECT 1 FROM photo WHERE library = ?1 AND library_path = ?2 AND superseded_at IS NULL)
+                SELECT EXISTS (SELECT 1 FROM photo WHERE \(db.words.isAt("?1", "?2")))
                     OR EXISTS (SELECT 1 FROM intent WHERE library = ?1 AND library_path = ?2)
                     OR EXISTS (SELECT 1 FROM photo WHERE sha256 = ?3)
                     OR EXISTS (SELECT 1 FROM intent WHERE sha256 = ?3)

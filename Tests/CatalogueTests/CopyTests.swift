@@ -116,6 +116,20 @@ struct CopyTests {
         #expect(try back.file(81).photo == source.file(81).photo)
     }
 
+    @Test("Paths and keys as long as they can be are copied there and back")
+    func long() throws {
+        try LongPathTests.fill(source)
+        let server = try server()
+        let target = try CatalogueFile.open(server, forWriting: true, isCopied: true)
+        _ = try CatalogueCopy(from: source, to: target).run()
+        target.close()
+        let opened = try CatalogueFile.open(server, forWriting: true)
+        try LongPathTests.expectFound(opened)
+        let back = try CatalogueFile.openForCopy(scratch.appending("back.db"))
+        _ = try CatalogueCopy(from: opened, to: back).run()
+        try LongPathTests.expectFound(back)
+    }
+
     @Test("It goes on wherever it was stopped, and nobody can open the other one before its end")
     func resumed() throws {
         try fill(source)

@@ -1,6 +1,8 @@
 extension EngineWords {
     static let postgresql = EngineWords(
         isSet: { "\($0) = 1" }, text: { "text_of(\($0))" },
+        // A B-tree refuses more than 2,704 bytes.
+        key: { "sha256(\($0))" },
         // Still a fraction: a number too large for an integer would be an error.
         truncated: { "trunc(\($0))" },
         localDay: { "to_char(to_timestamp(\($0) / 1000000000), 'YYYY-MM-DD')" },

@@ -3,7 +3,7 @@ import GRDB
 extension EngineWords {
     static let sqlite = EngineWords(
         // The planner finds a partial index by the same expression only.
-        isSet: { $0 }, text: { "CAST(\($0) AS TEXT)" }, truncated: { "CAST(\($0) AS INTEGER)" },
+        isSet: { $0 }, text: { "CAST(\($0) AS TEXT)" }, key: { $0 }, truncated: { "CAST(\($0) AS INTEGER)" },
         localDay: { "date(\($0) / 1000000000, 'unixepoch', 'localtime')" },
         contains: { "instr(lower(\($0)), lower(\($1))) > 0" },
         containsBytes: { "instr(\($0), \($1)) > 0" }, joinedPath: { "CAST(\($0) || '/' || \($1) AS BLOB)" },

@@ -25,7 +25,7 @@ struct CatalogueCommand: Command {
 
         Every row is copied and then compared. After Ctrl-C or an error, the same command continues; until it has ended, nothing
         else opens TO. Stop photoinboxd before: it is found running if FROM is in its state directory; else a change of the file
-        FROM is found in the end, and the copy is refused. Paths above 2,600 bytes may not fit into PostgreSQL; the copy then fails.
+        FROM is found in the end, and the copy is refused.
 
         photoinboxd itself works with a file: PostgreSQL is not supported by the daemon yet. A copy there can be queried by SQL, and
         copied back.
