@@ -34,9 +34,10 @@ package struct CatalogueCopy {
     /// Copies what is missing, compares every row, and makes the other one usable. Returns the rows of each table.
     package func run() throws(CatalogueError) -> [(table: String, rows: Int)] {
         do {
+            for catalogue in [source, target] { try Self.requireKnown(catalogue) }
             let before = try source.foreignChanges()
             for index in try begin()..<CopiedTable.all.count { try copy(index) }
-            let counts = try CopiedTable.compared.map { ($0.name, try compare($0)) }
+            let counts = try compare()
             guard try source.foreignChanges() == before else {
                 throw CatalogueError(
                     .other, Self.operation,
@@ -46,6 +47,17 @@ package struct CatalogueCopy {
             try end()
             return counts
         } catch { throw CatalogueError(error, Self.operation) }
+    }
+
+    /// One of a newer program, which it lets others read, has tables or columns that would be missing in the copy.
+    private static func requireKnown(_ catalogue: CatalogueFile) throws {
+        guard let server = catalogue.server,
+            try server.schema(forWriting: false).version > PostgreSQLSchema.versions.count
+        else { return }
+        throw CatalogueError(
+            .newerSchema, operation,
+            "the one \(catalogue.path) was written by a newer photoinboxd and may have more than this program copies: "
+                + "use the newer one")
     }
 
     /// Returns the table to go on with.
@@ -108,6 +120,11 @@ package struct CatalogueCopy {
         return try catalogue.read(Self.operation) { db in try table.rows(after: last, limit: Self.step, db) }
     }
 
+    /// Compares every row. Returns the rows of each table.
+    func compare() throws -> [(table: String, rows: Int)] {
+        try CopiedTable.compared.map { ($0.name, try compare($0)) }
+    }
+
     private func compare(_ table: CopiedTable) throws -> Int {
         var last: [SQLValue]?
         var count = 0
@@ -135,16 +152,30 @@ package struct CatalogueCopy {
                 + "Delete the copy, stop what writes to the catalogue, and copy again.")
     }
 
+    /// Has the other one give numbers to rows behind the last ones that the source has given, also to rows that are deleted.
+    /// Nothing is done if `first`, in the same transaction, throws.
+    func continueNumbers(after first: (any CatalogueTransaction) throws -> Void = { _ in }) throws {
+        let tables = CopiedTable.all.filter { $0.key == ["id"] && $0.updated.isEmpty }.map(\.name)
+        let numbers = try source.read(Self.operation) { db in
+            try tables.map { try db.value(Int64.self, db.words.copies.lastNumber($0)) }
+        }
+        try target.write(Self.operation) { db in
+            try first(db)
+            for (table, number) in zip(tables, numbers) {
+                _ = try db.rows(db.words.copies.continueNumbers(table), [number])
+            }
+        }
+    }
+
     private func end() throws {
         let tasks = try source.read(Self.operation) { db in try db.rows("SELECT name, since FROM pending_task") }
-        try target.write(Self.operation) { db in
+        try continueNumbers { db in
             let last = CopiedTable.all.count - 1
             try advance(from: last, to: last, db)
             try db.run("DELETE FROM pending_task")
             for task in tasks { try db.run("INSERT INTO pending_task (name, since) VALUES (?, ?)", task.values) }
-            for table in CopiedTable.all where table.key == ["id"] && table.updated.isEmpty {
-                guard let statement = db.words.continueNumbers(table.name) else { continue }
-                _ = try db.rows(statement)
+            for table in CopiedTable.compared.map(\.name) + ["photo_text"] {
+                if let statement = db.words.copies.statistics(table) { try db.run(statement) }
             }
         }
     }

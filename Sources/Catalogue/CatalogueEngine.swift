@@ -133,9 +133,17 @@ struct EngineWords: Sendable {
     let textPhoto: String
     /// The conditions of a search on texts; nil for none.
     let textQuery: @Sendable (SearchQuery) -> String?
-    /// A query after which rows that are inserted into a table get numbers above those that it has; nil where they do so
-    /// by themselves.
-    let continueNumbers: @Sendable (String) -> String?
+    /// What a copy needs.
+    let copies: Copies
+
+    struct Copies: Sendable {
+        /// A query for the last number that a table has given to a row; NULL for none.
+        let lastNumber: Word
+        /// A query after which a table gives numbers above the argument, and above those of its rows.
+        let continueNumbers: Word
+        /// A statement that has a table counted, for plans; nil where none is needed.
+        let statistics: @Sendable (String) -> String?
+    }
 
     /// Whether bytes of any length that are unique are those of an argument, as an index finds them.
     func isKey(_ column: String, _ mark: String = "?") -> String { "\(key(column)) = \(key(mark))" }

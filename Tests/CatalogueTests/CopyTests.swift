@@ -130,6 +130,82 @@ struct CopyTests {
         try LongPathTests.expectFound(back)
     }
 
+    /// Rows in all tables that number theirs, the last ones of which are deleted; returns their numbers.
+    private func number(_ catalogue: CatalogueFile, _ number: UInt8) throws -> [Int64?] {
+        let filed = try catalogue.file(number)
+        _ = try catalogue.recordRequest(
+            RequestRecord(at: noon, what: .pause, user: 0, userName: nil, photoID: filed.photo, isAsIs: false),
+            step: .done)
+        let kept = KeptSource(inbox: "card", path: BytePath("n\(number)"), identity: identity(52), since: noon, why: "")
+        _ = try catalogue.recordOutcome(
+            OutcomeRecord(at: noon, inbox: "card", path: BytePath("n\(number)"), outcome: .ignored, reason: ""),
+            kept: kept)
+        _ = try catalogue.beginMove(
+            MoveRecord(
+                token: "m\(number)", since: noon, inbox: "card", path: "a", root: "/", destination: "a",
+                outcome: .duplicate, reason: "", sha256: photo(50).sha256, photoID: nil, identity: identity(50)))
+        return try catalogue.write("deleting what is done") { db in
+            let numbers = try ["photo", "intent", "outcome", "kept_source", "request", "move"].map { table in
+                try db.value(Int64.self, "SELECT max(id) FROM \(table)")
+            }
+            for table in ["intent", "kept_source", "move"] { try db.run("DELETE FROM \(table)") }
+            return numbers
+        }
+    }
+
+    @Test("Numbers that were given are not given again, and PostgreSQL plans with the size of its tables")
+    func numbers() throws {
+        try source.write("skipping numbers") { db in
+            try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('photo', 1000), ('move', 5000000000)")
+        }
+        _ = try number(source, 1)
+        let server = try server()
+        let target = try CatalogueFile.open(server, forWriting: true, isCopied: true)
+        let counts = try CatalogueCopy(from: source, to: target).run()
+        for (table, rows) in counts where rows > 0 {
+            let known = try target.read("reading statistics") { db in
+                try db.value(
+                    Int.self, "SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = '\(table)'::regclass")
+            }
+            #expect(known == rows, "\(table)")
+        }
+        target.close()
+        let opened = try CatalogueFile.open(server, forWriting: true)
+        let second = try number(opened, 2)
+        #expect(try second == number(source, 2) && second == [1_002, 2, 4, 2, 2, 5_000_000_002])
+        let back = try CatalogueFile.openForCopy(scratch.appending("back.db"))
+        _ = try CatalogueCopy(from: opened, to: back).run()
+        #expect(try number(back, 3) == number(source, 3))
+    }
+
+    @Test("A catalogue of a newer program is not copied, even if it may be read, and not copied into")
+    func newer() throws {
+        try source.file(1)
+        let server = try server()
+        let target = try CatalogueFile.open(server, forWriting: true, isCopied: true)
+        let engine = PostgreSQLEngine(server, writes: true)
+        func setNewer(_ isNewer: Bool) throws {
+            try engine.write { db in
+                try db.run(
+                    isNewer
+                        ? "INSERT INTO schema_version VALUES (99, 'later', 1, 1)"
+                        : "DELETE FROM schema_version WHERE version = 99")
+            }
+        }
+        try setNewer(true)
+        #expect(try failure { _ = try CatalogueCopy(from: source, to: target).run() }.code == .newerSchema)
+        #expect(try target.totals().photos == 0)
+        try setNewer(false)
+        _ = try CatalogueCopy(from: source, to: target).run()
+        try setNewer(true)
+        let back = try CatalogueFile.openForCopy(scratch.appending("back.db"))
+        let newer = try CatalogueFile.open(server, forWriting: false)
+        #expect(try newer.totals().photos == 1, "it may be read")
+        let error = try failure { _ = try CatalogueCopy(from: newer, to: back).run() }
+        #expect(error.code == .newerSchema && error.message.contains(server.schema))
+        #expect(try back.totals().photos == 0)
+    }
+
     @Test("It goes on wherever it was stopped, and nobody can open the other one before its end")
     func resumed() throws {
         try fill(source)

@@ -9,9 +9,16 @@ extension EngineWords {
         contains: { #"strpos(lower(\#($0) COLLATE "C"), lower(\#($1) COLLATE "C")) > 0"# },
         containsBytes: { "position(\($1) IN \($0)) > 0" }, joinedPath: { #"\#($0) || '\x2f'::bytea || \#($1)"# },
         matchesText: "photo_text.words @@ text_query(?)", textPhoto: "id", textQuery: { $0.conditions },
-        continueNumbers: {
-            "SELECT setval(pg_get_serial_sequence('\($0)', 'id'), max(id)) AS last FROM \($0) HAVING max(id) > 0"
-        })
+        copies: Copies(
+            lastNumber: {
+                "SELECT pg_sequence_last_value(CAST(pg_get_serial_sequence('\($0)', 'id') AS regclass)) AS last"
+            },
+            continueNumbers: {
+                """
+                SELECT setval(pg_get_serial_sequence('\($0)', 'id'), greatest(last, 1), last > 0) AS last
+                    FROM (SELECT coalesce(greatest(max(id), CAST(? AS BIGINT)), 0) AS last FROM \($0)) AS numbers
+                """
+            }, statistics: { "ANALYZE \($0)" }))
 }
 
 extension SearchQuery {

@@ -8,7 +8,16 @@ extension EngineWords {
         contains: { "instr(lower(\($0)), lower(\($1))) > 0" },
         containsBytes: { "instr(\($0), \($1)) > 0" }, joinedPath: { "CAST(\($0) || '/' || \($1) AS BLOB)" },
         matchesText: "photo_text MATCH ?", textPhoto: "rowid", textQuery: { $0.fts5 },
-        continueNumbers: { _ in nil })
+        copies: Copies(
+            lastNumber: { "SELECT max(seq) AS last FROM sqlite_sequence WHERE name = '\($0)'" },
+            continueNumbers: {
+                """
+                INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq)
+                    SELECT (SELECT rowid FROM sqlite_sequence WHERE name = '\($0)'), '\($0)', last
+                    FROM (SELECT max(coalesce(max(id), 0), coalesce(?, 0)) AS last FROM \($0)) WHERE last > 0
+                        AND EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '\($0)' AND sql LIKE '%AUTOINCREMENT%')
+                """
+            }, statistics: { _ in nil }))
 }
 
 extension SearchQuery {
