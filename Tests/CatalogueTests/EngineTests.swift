@@ -152,6 +152,35 @@ struct EngineTests {
         #expect(numbers == [11])
     }
 
+    @Test("A write that is in conflict with another is run again, a few times, and leaves nothing of the runs before")
+    func conflicts() throws {
+        guard TestEngine.current == .postgresql else { return }
+        var runs = 0
+        func insert(failingAs state: String, until last: Int) throws -> CatalogueError? {
+            runs = 0
+            do {
+                try engine.write { db in
+                    runs += 1
+                    _ = try db.insert(["n": runs], into: "one")
+                    if runs < last { try db.run("DO $$ BEGIN RAISE SQLSTATE '\(state)'; END $$") }
+                }
+                return nil
+            } catch { return CatalogueError(error, "writing") }
+        }
+        for (state, most) in [("40001", 5), ("40P01", 5), ("55P03", 1), ("23505", 1)] {
+            #expect(try insert(failingAs: state, until: .max)?.code == .busy && runs == most, "\(state)")
+        }
+        #expect(try insert(failingAs: "40P01", until: 5) == nil && runs == 5)
+        #expect(try engine.read { db in try db.values(Int.self, "SELECT n FROM one") } == [5])
+        #expect(throws: (any Error).self) {
+            try engine.read { db in
+                runs += 1
+                try db.run("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$")
+            }
+        }
+        #expect(runs == 6, "what was read may be in use already")
+    }
+
     @Test("Bytes that are not copied are written, and errors of one row end the rest")
     func borrowed() throws {
         let bytes = Array("one\0two".utf8)

@@ -1,3 +1,4 @@
+import Glibc
 import LinuxKernel
 import PostgreSQL
 
@@ -95,7 +96,28 @@ private struct PostgreSQLLane {
 
     init(_ parameters: PostgresParameters) { self.parameters = parameters }
 
+    /// How often a write is run until no other writer ends it.
+    private static let runs = 5
+    /// Microseconds before the next run. Without them it may lock a row before the other writer has woken up that waits for it,
+    /// and that would begin anew.
+    private static let pause: ClosedRange<UInt32> = 10_000...40_000
+
     mutating func run<Value>(
+        _ access: PostgresConnection.Access, within limit: Duration, while goesOn: (() -> Bool)?,
+        _ body: (any CatalogueTransaction) throws -> Value
+    ) throws -> Value {
+        var left = access == .write ? Self.runs : 1
+        while true {
+            left -= 1
+            do { return try runOnce(access, within: limit, while: goesOn, body) } catch let error as PostgresError {
+                // The server has rolled it back. Readers may have passed on what they have read.
+                guard left > 0, error.isConflict else { throw error }
+                usleep(.random(in: Self.pause))
+            }
+        }
+    }
+
+    private mutating func runOnce<Value>(
         _ access: PostgresConnection.Access, within limit: Duration, while goesOn: (() -> Bool)?,
         _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
@@ -144,6 +166,9 @@ extension Optional {
 }
 
 extension PostgresError: EngineError {
+    /// A deadlock, or a serialization failure.
+    fileprivate var isConflict: Bool { sqlState == "40P01" || sqlState == "40001" }
+
     var catalogueCode: CatalogueError.Code {
         switch kind {
         case .unreachable, .shuttingDown: .unreachable
