@@ -71,7 +71,8 @@ final class PreparedStatements {
     /// so that the server would do it.
     func prepare(_ list: [PostgresStatement], mayDiscard: Bool) throws(PostgresError) -> [PreparedStatement] {
         let wanted = Set(list.map(\.sql))
-        let unknown = wanted.subtracting(known.keys)
+        // Subtracting the keys would hash every statement that is known.
+        let unknown = wanted.filter { known[$0] == nil }
         let discards = mayDiscard && (isStale || known.count + unknown.count > Self.most && !unknown.isEmpty)
         var missing: [(source: String, sql: String)] = []
         for source in (discards ? wanted : unknown).sorted() {
