@@ -24,7 +24,7 @@ release := .build/release
 placenames := .build/place-names.sqlite
 
 .PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench bench-web campaign-overflow campaign-versions \
-    campaign-kill campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
+    campaign-kill campaign-wire campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
     campaign-heads campaign-drop campaign-proxied campaign-soak run deb place-names install uninstall clean
 
@@ -119,7 +119,7 @@ config: build ## write units/photoinbox.toml anew, after a key was added or chan
 
 # Each has a manual page, photoinbox-COMMAND(1).
 COMMANDS := status top list search tail stats watch similar sheet web explain show log config import fetch pause resume rescan \
-    retry release discard undo reload setup verify adopt rebuild catalogue thumbs metrics dump import-csv export-csv export-json
+    retry release discard undo reload setup verify adopt rebuild catalogue hosts thumbs metrics dump import-csv export-csv export-json
 
 # Wide enough that no line of the help is broken: the page breaks them itself.
 man: export COLUMNS = 160
@@ -227,8 +227,11 @@ campaign-versions: release ## random trees under photoinbox watch, every version
 campaign-overflow: release ## storms of files while the watcher is stopped: ROUNDS of FILES, or STORM=1 for a million
 	scripts/campaign-overflow $(if $(STORM),--storm,$(ROUNDS:%=--rounds %) $(FILES:%=--files %)) $(SEED:%=--seed %)
 
-campaign-kill: release ## SIGKILL at every system call of each scenario, and of recovery: SCENARIO, SEED
-	Campaigns/kill_at_every_syscall.py $(SCENARIO:%=--scenario %) $(SEED:%=--seed %)
+campaign-kill: release ## SIGKILL at every system call of each scenario, and of recovery: SCENARIO, CATALOGUE (sqlite), SEED
+	Campaigns/kill_at_every_syscall.py $(SCENARIO:%=--scenario %) $(CATALOGUE:%=--catalogue %) $(SEED:%=--seed %)
+
+campaign-wire: release ## cuts, stalls and SIGKILL at every message to and from PostgreSQL, of each scenario and of recovery: SCENARIO, SAMPLE, SEED
+	Campaigns/each_message.py $(SCENARIO:%=--scenario %) $(SAMPLE:%=--sample %) $(SEED:%=--seed %)
 
 campaign-random-kill: release ## SIGKILL at random moments under load: TRIALS (10,000), SEED
 	Campaigns/random_kill.py $(TRIALS:%=--trials %) $(SEED:%=--seed %)

@@ -180,7 +180,8 @@ let package = Package(
             "Cards",
             [
                 "Catalogue", "ControlProtocol", "DaemonSupport", "FileValues", "Filing", "Importing", "LibraryCare",
-                "LinuxKernel", "LogMessages", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor",
+                "Systemd",
                 logging, system,
             ]),
         module(
@@ -200,8 +201,10 @@ let package = Package(
         module(
             "DaemonProgram",
             [
-                "ControlProtocol", "DaemonHost", "DaemonSupport", "FileValues", "Hooks", "LibraryCare", "LinuxKernel",
-                "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd", arguments, logging,
+                "Catalogue", "ControlProtocol", "DaemonHost", "DaemonSupport", "FileValues", "Hooks", "LibraryCare",
+                "LinuxKernel",
+                "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                arguments, logging,
             ]),
         // Commands: what they share, and those that are modules of their own.
         module(
@@ -385,8 +388,8 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "PhotoModel", "Reporting",
-                "photoinbox", "photoinbox-fetch", "photoinboxd",
+                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "PhotoModel", "PostgreSQL",
+                "PostgresSupport", "Reporting", "photoinbox", "photoinbox-fetch", "photoinboxd",
             ],
             exclude: ["Scripts"]),
         tests(
@@ -401,7 +404,7 @@ let package = Package(
             "ExamplesTests",
             ["Snippets", "SystemMonitor", "small-daemon", "ticker", "watch-things", "watch-things-async"]),
         tests("PackageTests", []),
-        tests("CampaignTests", ["drop-probe", "filing-probe", "photoinboxd"]),
+        tests("CampaignTests", ["PostgresSupport", "drop-probe", "filing-probe", "photoinboxd"]),
         tests("ServiceTests", [], exclude: ["Scripts"]),
     ] + faces,
     cxxLanguageStandard: .cxx17

@@ -32,7 +32,7 @@ struct CardImport: Sendable {
         found(directories.map(\.path))
         var outcome = CardOutcome()
         do {
-            let catalogue = try CatalogueFile.openForReading(String(decoding: plan.catalogue.bytes, as: UTF8.self))
+            let catalogue = try CatalogueFile.openForReading(plan.catalogue)
             defer { catalogue.close() }
             var before = ImportProgress()
             for (path, root) in directories where outcome.end == .complete {

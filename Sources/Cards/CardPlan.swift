@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import PhotoModel
 import Settings
 
 /// What imports of cards need of a configuration.
@@ -9,7 +10,7 @@ struct CardPlan: Hashable, Sendable {
     let library: BytePath?
     let minFree: UInt64
     let state: BytePath
-    let catalogue: BytePath
+    let catalogue: CataloguePlace
     /// Directories of ours: a file system that is, holds or lies in one is no card.
     let ours: [BytePath]
 

@@ -72,13 +72,17 @@ package struct CatalogueCopy {
                     )
                 }
             }
-            try db.run("INSERT INTO pending_task (name, since) VALUES (?, -1)", [Self.task])
+            try Self.markUnfinished(db)
             return 0
         }
     }
 
     private static func table(_ db: any CatalogueTransaction) throws -> Int? {
         try db.value(Int.self, "SELECT since FROM pending_task WHERE name = ?", [task])
+    }
+
+    static func markUnfinished(_ db: any CatalogueTransaction) throws {
+        try db.run("INSERT INTO pending_task (name, since) VALUES (?, -1)", [task])
     }
 
     static func isUnfinished(_ db: any CatalogueTransaction) throws -> Bool { try table(db) != nil }

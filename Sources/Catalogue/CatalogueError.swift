@@ -23,6 +23,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
         case unreachable
         /// The server did not answer to a commit, so that it is unknown whether it was kept.
         case unknownOutcome
+        /// Another daemon writes in this database now, so nothing of this one is accepted there.
+        case anotherHost
         /// It was ended, since nobody waits for it.
         case interrupted
         /// This content is already recorded as this photo.
@@ -70,12 +72,18 @@ package struct CatalogueError: Error, Hashable, Sendable {
     /// transaction, which then counts when the database is next opened.
     package var leavesNothing: Bool {
         switch code {
-        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy, .interrupted, .unreachable: true
+        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy, .interrupted: true
+        // Nothing was, but another daemon may have recorded what this one has copied, once the server is there again.
+        case .unreachable, .anotherHost: false
         case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .inputOutput,
             .unknownOutcome, .other:
             false
         }
     }
+
+    /// Whether a database is out of reach for now, or held by what an earlier connection has left there: another attempt
+    /// repeats all of it.
+    package var isAway: Bool { [.unreachable, .unknownOutcome, .busy].contains(code) }
 
     /// Whether a retry may succeed without a repair of the catalogue.
     package var isTransient: Bool {
@@ -83,7 +91,9 @@ package struct CatalogueError: Error, Hashable, Sendable {
         case .diskFull, .replaced, .readOnly, .permission, .busy, .inputOutput, .beingFiled, .interrupted, .unreachable,
             .unknownOutcome:
             true
-        case .missing, .newerSchema, .olderSchema, .corrupt, .alreadyRecorded, .pathTaken, .noSuchIntent, .other: false
+        case .missing, .newerSchema, .olderSchema, .corrupt, .alreadyRecorded, .pathTaken, .noSuchIntent, .anotherHost,
+            .other:
+            false
         }
     }
 }

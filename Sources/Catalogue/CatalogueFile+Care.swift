@@ -181,11 +181,13 @@ extension CatalogueFile {
 
     /// Records that the library's photos must be adopted, because the previous catalogue was lost.
     package func beginRebuilding(at time: FileTime) throws(CatalogueError) {
-        try write("recording that the catalogue is made anew") { db in
-            try db.run(
-                "INSERT INTO pending_task (name, since) VALUES ('rebuild', ?) ON CONFLICT (name) DO NOTHING",
-                [time.nanosecondsSince1970])
-        }
+        try write("recording that the catalogue is made anew") { db in try Self.beginRebuilding(at: time, db) }
+    }
+
+    static func beginRebuilding(at time: FileTime, _ db: any CatalogueTransaction) throws {
+        try db.run(
+            "INSERT INTO pending_task (name, since) VALUES ('rebuild', ?) ON CONFLICT (name) DO NOTHING",
+            [time.nanosecondsSince1970])
     }
 
     /// Whether ``beginRebuilding(at:)`` was called without ``endRebuilding()``.

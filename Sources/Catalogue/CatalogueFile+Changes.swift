@@ -79,7 +79,7 @@ extension CatalogueError {
         switch code {
         case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .interrupted: true
         case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .busy,
-            .inputOutput, .unreachable, .unknownOutcome, .other:
+            .inputOutput, .unreachable, .unknownOutcome, .anotherHost, .other:
             false
         }
     }

@@ -38,6 +38,10 @@ extension CatalogueFile {
     /// Returns an error if the open file or its log is no longer at its path, so that records are lost. Nil if both are
     /// in place or the check fails. Costs one or two stat(2) calls.
     package func loss(_ operation: String = "looking at the catalogue") -> CatalogueError? {
+        if let server {
+            guard server.record.withLock({ $0.wentBack }) else { return nil }
+            return CatalogueError(.replaced, operation, "the database went back to an earlier state")
+        }
         guard let known = openFile.withLock({ $0 }) else { return nil }
         let found: OpenFile?
         // SQLite reports a failing disk.

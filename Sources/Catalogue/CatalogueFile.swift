@@ -1,5 +1,6 @@
 package import FileValues
 import LinuxKernel
+package import PhotoModel
 import SystemPackage
 
 /// The database of filed photos and outcomes: one SQLite file in WAL mode with synchronous=FULL, or a schema of a
@@ -13,8 +14,12 @@ package final class CatalogueFile: Sendable {
 
     /// Of the file; of a catalogue in PostgreSQL its name, as messages have it.
     package let path: String
+    /// Where it is.
+    package var place: CataloguePlace { server.map { .server($0.place.connection) } ?? .file(BytePath(path)) }
     /// Nil for a file.
     let server: PostgreSQLEngine?
+    /// What is to be done before anything else in a catalogue in PostgreSQL; nil once it has been.
+    private let opening: Locked<Opening?>
     /// The damaged file that opening set aside, with its -wal and -shm beside it.
     package let setAside: SetAside?
 
@@ -28,6 +33,10 @@ package final class CatalogueFile: Sendable {
     /// The connection of a running ``check()``, and whether it is to stop.
     let checking = Locked<SQLiteEngine?>(nil)
     let isClosing = Locked(false)
+
+    private struct Opening: Sendable {
+        let run: @Sendable () throws -> Void
+    }
 
     /// A damaged catalogue file that was renamed.
     package struct SetAside: Hashable, Sendable {
@@ -64,10 +73,32 @@ package final class CatalogueFile: Sendable {
         }
     }
 
+    /// Opens a daemon's catalogue: see ``openForWriting(_:now:isLost:)``. In PostgreSQL nothing else may be a daemon's then.
+    /// A database without a catalogue gets one, which is rebuilt if there was one before.
+    package static func open(
+        _ place: CataloguePlace, for host: CatalogueHost, now: FileTime, isLost: Bool
+    ) throws(CatalogueError) -> CatalogueFile {
+        switch place {
+        case .file(let path):
+            return try openForWriting(String(decoding: path.bytes, as: UTF8.self), now: now, isLost: isLost)
+        case .server(let words):
+            let server = CatalogueServer(words, client: "photoinboxd@\(host.name)")
+            return try CatalogueFile(server, true, isCopied: false, host: host, lostAt: isLost ? now : nil)
+        }
+    }
+
     /// Opens the catalogue at `path` for manual repairs, whether or not a daemon is running. A damaged file is an
     /// error.
     package static func openForRepair(_ path: String) throws(CatalogueError) -> CatalogueFile {
         try CatalogueFile(writing: path, setAside: nil)
+    }
+
+    /// The same, wherever it is.
+    package static func openForRepair(_ place: CataloguePlace) throws(CatalogueError) -> CatalogueFile {
+        switch place {
+        case .file(let path): try openForRepair(String(decoding: path.bytes, as: UTF8.self))
+        case .server(let words): try open(CatalogueServer(words, client: "photoinbox"), forWriting: true)
+        }
     }
 
     /// Opens the catalogue at `path` for a ``CatalogueCopy`` into it. There must be none, an empty file, or an unfinished
@@ -93,6 +124,14 @@ package final class CatalogueFile: Sendable {
     /// Opens the catalogue for reading, whether or not a daemon is running. Changes and creates nothing.
     package static func openForReading(_ path: String) throws(CatalogueError) -> CatalogueFile {
         try CatalogueFile(reading: path)
+    }
+
+    /// Opens the catalogue for reading, wherever it is.
+    package static func openForReading(_ place: CataloguePlace) throws(CatalogueError) -> CatalogueFile {
+        switch place {
+        case .file(let path): try openForReading(String(decoding: path.bytes, as: UTF8.self))
+        case .server(let words): try open(CatalogueServer(words, client: "photoinbox"), forWriting: false)
+        }
     }
 
     /// Opens a catalogue in PostgreSQL: for the daemon and for repairs, which create and migrate its schema, or for reading.
@@ -129,6 +168,7 @@ package final class CatalogueFile: Sendable {
     private init(writing path: String, setAside: SetAside?, isCopied: Bool = false) throws(CatalogueError) {
         self.path = path
         server = nil
+        opening = Locked(nil)
         self.setAside = setAside
         isWriter = true
         let operation = "opening the catalogue \(path)"
@@ -153,6 +193,7 @@ package final class CatalogueFile: Sendable {
     private init(reading path: String) throws(CatalogueError) {
         self.path = path
         server = nil
+        opening = Locked(nil)
         setAside = nil
         isWriter = false
         isUnchecked = false
@@ -176,30 +217,56 @@ package final class CatalogueFile: Sendable {
         }
     }
 
-    private init(_ place: CatalogueServer, _ writes: Bool, isCopied: Bool) throws(CatalogueError) {
+    private init(
+        _ place: CatalogueServer, _ writes: Bool, isCopied: Bool, host: CatalogueHost? = nil, lostAt: FileTime? = nil
+    ) throws(CatalogueError) {
         path = place.name
         setAside = nil
         isWriter = writes
         isUnchecked = false
         connection = Locked(nil)
+        let engine = PostgreSQLEngine(place, writes: writes, isPatient: isCopied, isVital: host != nil)
+        server = engine
+        opening = Locked(
+            Opening {
+                try Self.open(engine, place, writes: writes, isCopied: isCopied, host: host, lostAt: lostAt)
+            })
         let operation = "opening the catalogue \(place.name)"
-        do {
-            let engine = PostgreSQLEngine(place, writes: writes, isPatient: isCopied)
-            server = engine
-            if isCopied, try engine.schema(forWriting: true).version > 0 {
-                let isUnfinished = try engine.read { db in try CatalogueCopy.isUnfinished(db) }
-                guard isUnfinished else { throw Self.isThere(operation) }
+        do { _ = try self.engine(operation) } catch {
+            let error = CatalogueError(error, operation)
+            // A daemon starts also while its server is away, as it goes on when that goes away.
+            guard host != nil, error.isAway else { throw error }
+        }
+    }
+
+    private static func open(
+        _ engine: PostgreSQLEngine, _ place: CatalogueServer, writes: Bool, isCopied: Bool, host: CatalogueHost?,
+        lostAt: FileTime?
+    ) throws {
+        let operation = "opening the catalogue \(place.name)"
+        if isCopied, try engine.schema(forWriting: true).version > 0 {
+            let isUnfinished = try engine.read { db in try CatalogueCopy.isUnfinished(db) }
+            guard isUnfinished else { throw Self.isThere(operation) }
+        }
+        let before = try engine.schema(forWriting: writes)
+        let isNew = before.version == 0
+        // Before a migration, which may not be this program's to make.
+        if let host, !isNew { try engine.begin(lifeOf: host) }
+        if writes, !before.isCurrent {
+            try engine.migrate { db in
+                if isCopied { try CatalogueCopy.markUnfinished(db) }
+                if let lostAt { try Self.beginRebuilding(at: lostAt, db) }
             }
-            if writes { try engine.migrate() }
-            let schema = try engine.schema(forWriting: writes)
-            guard schema.version > 0 else {
-                throw CatalogueError(.missing, operation, "it is not there, or the role may not use that schema")
-            }
-            guard try Self.requireKnownVersion(schema, operation) else {
-                throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")
-            }
-            if !isCopied { try Self.requireWhole(engine, operation) }
-        } catch { throw CatalogueError(error, operation) }
+        }
+        if let host, writes, isNew { try engine.begin(lifeOf: host) }
+        let schema = try engine.schema(forWriting: writes)
+        guard schema.version > 0 else {
+            throw CatalogueError(.missing, operation, "it is not there, or the role may not use that schema")
+        }
+        guard try Self.requireKnownVersion(schema, operation) else {
+            throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")
+        }
+        if !isCopied { try Self.requireWhole(engine, operation) }
     }
 
     private static func requireWhole(_ engine: any CatalogueEngine, _ operation: String) throws {
@@ -239,6 +306,10 @@ package final class CatalogueFile: Sendable {
     private func engine(_ operation: String) throws -> any CatalogueEngine {
         guard let server else { return try database(operation) }
         if isClosed.withLock({ $0 }) { throw CatalogueError(.other, operation, "it is closed") }
+        try opening.withLock { opening in
+            try opening?.run()
+            opening = nil
+        }
         return server
     }
 
@@ -255,9 +326,13 @@ package final class CatalogueFile: Sendable {
         }
     }
 
-    /// A number that differs after somebody else has changed the file; nil for a catalogue in PostgreSQL.
+    /// A number that differs after somebody else has changed the file, or after a daemon has changed the database.
     func foreignChanges() throws -> Int? {
-        guard server == nil else { return nil }
+        guard server == nil else {
+            return try read("reading whether it was changed") { db in
+                try db.value(Int.self, "SELECT coalesce(sum(writes), 0)::bigint FROM host")
+            }
+        }
         return try database("reading whether it was changed").read { db in try db.value(Int.self, "PRAGMA data_version")
         }
     }

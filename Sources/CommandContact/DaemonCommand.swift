@@ -17,7 +17,7 @@ extension DaemonCommand {
     package func run() throws {
         let places = try Places(places, despiteMistakes: Self.toleratesMistakes)
         do { try run(at: places) } catch let error as CatalogueError {
-            throw CommandFailure(error, path: places.catalogue.escaped)
+            throw CommandFailure(error, at: places.catalogue)
         }
     }
 }

@@ -3,6 +3,7 @@ package import CommandSupport
 package import FileValues
 import Glibc
 package import LinuxKernel
+package import PhotoModel
 import Reporting
 package import Settings
 import SystemPackage
@@ -16,7 +17,7 @@ package struct Places {
     package let named: BytePath?
     package let state: BytePath
     package let runtime: BytePath
-    package let catalogue: BytePath
+    package let catalogue: CataloguePlace
 
     package var stateFile: BytePath { runtime.appending("state.json") }
     package var processFile: BytePath { runtime.appending("photoinboxd.pid") }
@@ -49,7 +50,15 @@ package struct Places {
             hasMistakes = false
             self.state = state
             runtime = options.runtime?.path ?? state.appending("run")
-            catalogue = state.appending("catalogue.sqlite")
+            catalogue = .file(state.appending("catalogue.sqlite"))
+            // That of a daemon with a database, which only its configuration names.
+            if (try? FileStatus(at: state.appending("host"))) != nil,
+                (try? FileStatus(at: state.appending("catalogue.sqlite"))) == nil
+            {
+                throw CommandFailure(
+                    .usage, "the catalogue of the state directory \(state) is in PostgreSQL",
+                    action: "Give the daemon's configuration with --config.")
+            }
             do throws(SystemCallError) { _ = try FileStatus(at: state, followingLinks: true) } catch {
                 if error.code == .permissionDenied {
                     throw CommandFailure(
@@ -81,7 +90,7 @@ package struct Places {
         }
         self.state = state ?? settings.state
         runtime = options.runtime?.path ?? state?.appending("run") ?? settings.runtime
-        catalogue = state?.appending("catalogue.sqlite") ?? settings.catalogue
+        catalogue = state.map { .file($0.appending("catalogue.sqlite")) } ?? settings.catalogue
     }
 
     /// Warns if `inbox` is not configured: a mistake, or a former inbox, whose photos are still there, so no failure.
@@ -141,15 +150,15 @@ extension Places {
     /// The catalogue. A missing one is not created: a wrong --state would look like an empty library.
     package func openCatalogue(forRepair: Bool = false) throws -> CatalogueFile {
         // SQLite requires a name in UTF-8.
-        guard let text = String(validating: catalogue.bytes, as: UTF8.self) else {
-            throw CommandFailure(.failed, "\(catalogue): the catalogue's path must be UTF-8")
+        if let path = catalogue.file, String(validating: path.bytes, as: UTF8.self) == nil {
+            throw CommandFailure(.failed, "\(path): the catalogue's path must be UTF-8")
         }
-        let reading = try CatalogueFile.openForReading(text)
+        let reading = try CatalogueFile.openForReading(catalogue)
         guard forRepair else { return reading }
         reading.close()
-        do throws(CatalogueError) { return try CatalogueFile.openForRepair(text) } catch {
+        do throws(CatalogueError) { return try CatalogueFile.openForRepair(catalogue) } catch {
             // Reading succeeded, so permission to write is missing.
-            if error.code == .permission { throw CommandFailure.catalogueNotWritable(catalogue) }
+            if error.code == .permission { throw CommandFailure.catalogueNotWritable(catalogue.name) }
             throw error
         }
     }

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import Catalogue
 import ControlProtocol
 import DaemonHost
 import DaemonSupport
@@ -7,6 +8,7 @@ import Glibc
 import LibraryCare
 import LinuxKernel
 import Logging
+import PhotoModel
 import QueueActors
 import Renditions
 import Reporting
@@ -271,6 +273,12 @@ package struct PhotoInboxDaemon: ParsableCommand {
         if check {
             if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces() {
                 Self.printError("renditions: googly cannot be made: \(decoder) was built without face detection")
+            }
+            if loaded.settings.catalogue.file == nil {
+                do throws(CatalogueError) { try CatalogueFile.openForReading(loaded.settings.catalogue).close() } catch
+                {
+                    if error.code != .missing { Self.printError("\(loaded.settings.catalogue.name.escaped): \(error)") }
+                }
             }
             let words = checker.map { ", checked as \($0.name), \($0.remark)" } ?? ""
             print("\(options.effectiveFile?.escaped ?? "the configuration"): configuration OK\(words)")

@@ -262,9 +262,7 @@ package func acceptLibrary(of settings: Settings) throws -> BytePath? {
     let lock = try StateLock(settings.state)
     defer { withExtendedLifetime(lock) {} }
     let now = Moment.now.wall
-    let catalogue = try CatalogueFile.openForWriting(
-        String(decoding: settings.catalogue.bytes, as: UTF8.self), now: now, isLost: lock.hadCatalogue)
-    lock.noteCatalogue()
+    let catalogue = try lock.openCatalogue(at: settings.catalogue)
     let root = try openDirectory(library.path)
     var isAccepted = false
     do { try LibraryGuard(catalogue).check(root, at: library.path) } catch is LibraryGuard.Refusal { isAccepted = true }

@@ -1,6 +1,8 @@
+package import Catalogue
 package import FileValues
 import Glibc
 import LinuxKernel
+package import PhotoModel
 import SystemPackage
 
 /// A lock that excludes a second daemon from the state directory: an flock(2) on a file in it, released by deinit or
@@ -16,11 +18,13 @@ package final class StateLock: Sendable {
     }
 
     private let file: OwnedDescriptor
+    private let directory: BytePath
     /// Whether a catalogue was opened here before. If there is none now, it was lost.
     package let hadCatalogue: Bool
 
     /// Locks the state directory without waiting. Throws ``Taken`` or a system error.
     package init(_ directory: BytePath) throws {
+        self.directory = directory
         let path = directory.appending("lock")
         file = try descriptorCall("open", path: path) {
             path.withCString { Glibc.open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
@@ -32,6 +36,54 @@ package final class StateLock: Sendable {
         hadCatalogue = try FileStatus(of: file).identity.size > 0
     }
 
-    /// Records that there is a catalogue. Errors are ignored, since they must not prevent filing.
-    package func noteCatalogue() { if !hadCatalogue { try? file.write(Array("a catalogue was made\n".utf8), at: 0) } }
+    /// Opens the catalogue for the daemon whose state this is. In PostgreSQL it is that daemon's alone, which it is known by
+    /// in the file `host`.
+    package func openCatalogue(at place: CataloguePlace) throws -> CatalogueFile {
+        guard place.file == nil else { return try open(place, CatalogueHost(key: "", name: "")) }
+        let (key, written) = try known()
+        let catalogue = try open(place, CatalogueHost(key: key, name: Self.machineName(), written: written))
+        note(catalogue)
+        return catalogue
+    }
+
+    /// Records how often was written in a database, so that one that went back is found out at the next start. Errors are
+    /// ignored: without it that costs what it did before.
+    package func note(_ catalogue: CatalogueFile) {
+        // 0: the server was not there yet.
+        guard catalogue.place.file == nil, catalogue.written > 0, let (key, written) = try? known(),
+            catalogue.written != written
+        else { return }
+        try? write(key, catalogue.written)
+    }
+
+    private func open(_ place: CataloguePlace, _ host: CatalogueHost) throws -> CatalogueFile {
+        let catalogue = try CatalogueFile.open(place, for: host, now: Moment.now.wall, isLost: hadCatalogue)
+        // Errors are ignored, since they must not prevent filing.
+        if !hadCatalogue { try? file.write(Array("a catalogue was made\n".utf8), at: 0) }
+        return catalogue
+    }
+
+    /// By what a database knows this daemon, random and the same for good, and how often it has written there.
+    private func known() throws -> (key: String, written: Int64) {
+        do throws(SystemCallError) {
+            let text = try openDirectory(directory).openBeneath("host", [.read, .nonBlocking]).read(128)
+            let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
+            if let key = lines.first { return (String(key), lines.count > 1 ? Int64(lines[1]) ?? 0 : 0) }
+        } catch {
+            if error.code != .noSuchFileOrDirectory { throw error }
+        }
+        let key = hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max) })
+        try write(key, 0)
+        return (key, 0)
+    }
+
+    private func write(_ key: String, _ written: Int64) throws(SystemCallError) {
+        try openDirectory(directory).put(Array("\(key)\n\(written)\n".utf8), as: "host", durably: true)
+    }
+
+    private static func machineName() -> String {
+        var name = [CChar](repeating: 0, count: Int(HOST_NAME_MAX) + 1)
+        guard gethostname(&name, name.count - 1) == 0 else { return "?" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
 }

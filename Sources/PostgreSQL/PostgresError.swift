@@ -30,7 +30,9 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     init(_ kind: Kind, _ message: String, sqlState: String? = nil, statement: Int? = nil) {
         self.kind = kind
         self.sqlState = sqlState
-        self.message = message
+        // libpq has a line for each server that was tried, and for what may be wrong.
+        self.message = message.split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }
+            .joined(separator: ". ")
         self.statement = statement
     }
 

@@ -31,7 +31,12 @@ public struct PostgresParameters: Sendable {
     /// What is set beside the operator's words, and goes before them; `options` are those of the words;
     /// those of PGOPTIONS and of a service file are overridden.
     func ours(options: String) -> [(String, String)] {
-        var settings = ["lock_timeout=2s", "idle_in_transaction_session_timeout=10s"]
+        // Keepalives of the server's end, too: it has no other limit for a client that is gone in the middle of a pipeline,
+        // whose locks it would hold for hours.
+        var settings = [
+            "lock_timeout=2s", "idle_in_transaction_session_timeout=10s", "tcp_keepalives_idle=5",
+            "tcp_keepalives_interval=2", "tcp_keepalives_count=3",
+        ]
         if let schema { settings.append("search_path=\"\(schema.replacing("\"", with: "\"\""))\"") }
         if let timeZone { settings.append("TimeZone=\(timeZone)") }
         if plansForArguments { settings.append("plan_cache_mode=force_custom_plan") }

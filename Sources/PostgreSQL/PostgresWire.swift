@@ -139,7 +139,10 @@ final class PostgresWire {
     /// libpq's last message, without the password of the operator's words.
     private var lastMessage: String {
         guard let connection else { return "" }
-        return withoutSecret(Self.text(calls.pointee.errorMessage(connection)))
+        // libpq adds a line to the reason why a connection was lost that says only that it has none any more.
+        return withoutSecret(
+            Self.text(calls.pointee.errorMessage(connection)).split(separator: "\n").filter { $0 != "invalid socket" }
+                .joined(separator: "\n"))
     }
 
     private func withoutSecret(_ text: String) -> String {

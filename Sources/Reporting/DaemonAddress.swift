@@ -38,9 +38,9 @@ package struct DaemonAddress: Hashable, Sendable {
 
     /// The commands that contact a daemon, or read its files.
     package static let commands: Set<String> = [
-        "adopt", "config", "discard", "dump", "explain", "export-csv", "export-json", "fetch", "import", "import-csv",
-        "list",
-        "log", "metrics", "pause", "rebuild", "release", "reload", "rescan", "resume", "retry", "search", "sheet",
+        "adopt", "config", "discard", "dump", "explain", "export-csv", "export-json", "fetch", "hosts", "import",
+        "import-csv", "list", "log", "metrics", "pause", "rebuild", "release", "reload", "rescan", "resume", "retry",
+        "search", "sheet",
         "show",
         "similar", "stats", "status", "tail", "thumbs", "top", "undo", "verify",
     ]

@@ -73,6 +73,8 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case catalogueNewer = "PI-503"
     case catalogueRebuilding = "PI-504"
     case catalogueReplaced = "PI-505"
+    case catalogueUnreachable = "PI-506"
+    case catalogueTaken = "PI-507"
 
     package static func < (left: ProblemCode, right: ProblemCode) -> Bool { left.rawValue < right.rawValue }
 }

@@ -7,6 +7,7 @@ private let everythingStopped: [ProblemRow.Cause] = [
     .everywhere(.placesNested), .everywhere(.libraryUnsuitable), .everywhere(.placeTaken),
     .everywhere(.catalogueFull), .everywhere(.catalogueDamaged), .everywhere(.catalogueNewer),
     .everywhere(.catalogueRebuilding), .everywhere(.catalogueReplaced),
+    .everywhere(.catalogueUnreachable), .everywhere(.catalogueTaken),
 ]
 private let inboxAway: [ProblemRow.Cause] = [.sameSubject(.inboxMissing), .sameSubject(.inboxGone)]
 private let waiting: ProblemTemplate = "{count|photo waits|photos wait} untouched in their inboxes; none is lost"
@@ -283,7 +284,17 @@ extension ProblemCode {
         case .catalogueReplaced:
             ProblemRow(
                 .stopped, title: "catalogue was removed or replaced while it was open: {path}: {reason}",
-                effect: waiting, action: "none needed: it is written again beside the file that is there", see: manual)
+                effect: waiting, action: "none needed: it is written again, or rebuilt from the library", see: manual)
+        case .catalogueUnreachable:
+            ProblemRow(
+                .stopped, title: "catalogue cannot be used: {path}: {reason}", effect: waiting,
+                action: "repair the server, the network, or its role's rights; filing resumes automatically",
+                see: manual)
+        case .catalogueTaken:
+            ProblemRow(
+                .stopped, title: "catalogue is in use by another photoinboxd: {path}: {reason}", effect: waiting,
+                action: "stop the other one, then restart this one; \"photoinbox hosts\" shows which it is", see: manual
+            )
         }
     }
 }

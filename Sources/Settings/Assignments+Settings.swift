@@ -1,4 +1,5 @@
 import FileValues
+import PhotoModel
 
 extension Assignments {
     /// Returns the settings of these assignments, without named sections that lack a required key.
@@ -7,7 +8,7 @@ extension Assignments {
         let state = self[top.state] ?? StandardPlaces.systemState
         return Settings(
             library: library, inboxes: names(of: .inbox).compactMap(inbox), state: state,
-            catalogue: self[top.catalogue] ?? state.appending("catalogue.sqlite"),
+            catalogue: self[top.catalogue] ?? .file(state.appending("catalogue.sqlite")),
             runtime: self[top.runtime] ?? state.appending("run"), operators: self[top.operators], cards: cards,
             sets: SetSettings(
                 isEnabled: self[Keys.sets.enabled], wait: self[Keys.sets.wait], expectation: self[Keys.sets.expect]),

@@ -156,6 +156,17 @@ enum Form {
     /// A directory or file.
     static let path = ValueForm("path", hint: "write a path in quotes", read: readPath)
 
+    /// A file, or a database.
+    static let catalogue = ValueForm(
+        "path or database", hint: "write a path, or \"service=NAME\", in quotes"
+    ) { (text, base) throws(ValueMistake) -> CataloguePlace? in
+        guard CataloguePlace.isServer(text) else { return .file(try readPath(text, base: base)) }
+        guard !CataloguePlace.hasPassword(text) else {
+            throw ValueMistake("a password here would be shown to others; write passfile=FILE, or a service with one")
+        }
+        return .server(text)
+    }
+
     static let absolutePaths = paths(areAbsolute: true, hint: "write paths, like [\"/media\"]")
 
     /// Paths below something.

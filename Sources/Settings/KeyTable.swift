@@ -70,10 +70,13 @@ enum Keys {
             words:
                 "What must survive a restart: the catalogue, and what is known of the inboxes. Must be on a local disk."
         )
-        let catalogue = Key<BytePath?>(
-            .top, "catalogue", Form.path, otherwise: "\"catalogue.sqlite\" in the state directory",
+        let catalogue = Key<CataloguePlace?>(
+            .top, "catalogue", Form.catalogue, otherwise: "\"catalogue.sqlite\" in the state directory",
             example: "/var/lib/photoinbox/catalogue.sqlite",
-            words: "The database that records what was filed, from where, when and why.")
+            words:
+                "The database that records what was filed, from where, when and why: a file, or a database of PostgreSQL 14 "
+                + "or later in the words of libpq, like \"service=photoinbox\", without a password. All of it is in the "
+                + "schema \"photoinbox\".")
         let runtime = Key<BytePath?>(
             .top, "runtime", Form.path,
             otherwise: "\"/run/photoinbox\" for the state directory /var/lib/photoinbox, \"/run/photoinboxd/NAME\" for "

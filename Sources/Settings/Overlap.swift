@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import PhotoModel
 
 /// A directory of the configuration, its role, and the statement that names it.
 struct NamedPlace {
@@ -50,7 +51,8 @@ extension Assignments {
         ]
         let inboxes = names(of: .inbox).map { (NamedPlace.Role.inbox($0), Keys.inbox.path.at($0)) }
         return (keys + inboxes).compactMap { role, key in
-            guard let given = values[key], let path = given.value as? BytePath else { return nil }
+            guard let given = values[key], let path = given.value as? BytePath ?? (given.value as? CataloguePlace)?.file
+            else { return nil }
             return NamedPlace(role: role, path: path, origin: given.origin, statement: given.statement)
         }
     }

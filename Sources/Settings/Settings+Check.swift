@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import PhotoModel
 
 extension Settings {
     /// Returns why a daemon could not run with this configuration, and warnings, in file order: directories that are
@@ -64,8 +65,8 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         if let group = settings.operators, !facts.hasGroup(group) { report("no such group", top.operators.at()) }
         checkDirectory(settings.state, .state, top.state.at())
         checkDirectory(settings.runtime, .runtime, top.runtime.at())
-        if settings.catalogue.parent != settings.state {
-            checkDirectory(settings.catalogue.parent, .catalogue, top.catalogue.at(), isMade: false)
+        if let directory = settings.catalogue.file?.parent, directory != settings.state {
+            checkDirectory(directory, .catalogue, top.catalogue.at(), isMade: false)
         }
         for inbox in settings.inboxes {
             let key = Keys.inbox.path.at(inbox.name)

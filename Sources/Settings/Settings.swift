@@ -11,8 +11,7 @@ package struct Settings: Hashable, Sendable {
     package let inboxes: [InboxSettings]
     /// The directory for data that must survive a restart.
     package let state: BytePath
-    /// The catalogue's database file.
-    package let catalogue: BytePath
+    package let catalogue: CataloguePlace
     /// The directory for data that need not survive a restart.
     package let runtime: BytePath
     /// The name or number of the group whose members may operate the daemon; nil for the daemon's own.

@@ -33,7 +33,8 @@ struct SettingsAssembly {
 
     /// Nil if a line with a mistake may have named another place.
     mutating func settingsDespiteMistakes() -> Settings? {
-        let keys = [Keys.top.runtime, Keys.top.state, Keys.top.catalogue, Keys.top.library].map { $0.at() }
+        let top = Keys.top
+        let keys = [top.runtime.at(), top.state.at(), top.catalogue.at(), top.library.at()]
         guard !assignments.isIncomplete, !keys.contains(where: assignments.wasRefused),
             keys.contains(where: { assignments.values[$0] != nil })
         else { return nil }
@@ -212,7 +213,7 @@ struct SettingsAssembly {
             derive(top.state, StandardPlaces.systemState)
         }
         guard let state = assignments[top.state] else { return }
-        derive(top.catalogue, state.appending("catalogue.sqlite"))
+        derive(top.catalogue, .file(state.appending("catalogue.sqlite")))
         if let given = context.runtimeDirectory {
             derive(top.runtime, given, origin: .environment("RUNTIME_DIRECTORY"))
         } else if let place, state == place.state, let runtime = place.runtime {
@@ -227,7 +228,9 @@ struct SettingsAssembly {
             of: file.isAbsolute ? file : context.workingDirectory.appending(file), home: context.home)
     }
 
-    private mutating func derive(_ key: Key<BytePath?>, _ value: BytePath, origin: Origin = .standard) {
+    private mutating func derive<Place: Sendable & CustomStringConvertible>(
+        _ key: Key<Place?>, _ value: Place, origin: Origin = .standard
+    ) {
         guard given(key) == nil, !assignments.wasRefused(key.at()) else { return }
         let text = tomlString(value.description)
         assignments.assign(

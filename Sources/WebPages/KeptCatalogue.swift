@@ -42,7 +42,7 @@ extension Places {
 
     fileprivate func failure(_ error: any Error) -> CommandFailure {
         switch error {
-        case let error as CatalogueError: CommandFailure(error, path: catalogue.escaped)
+        case let error as CatalogueError: CommandFailure(error, at: catalogue)
         case let error as CommandFailure: error
         default: CommandFailure(.failed, "\(error)")
         }

@@ -5,6 +5,7 @@ import Explaining
 package import FileValues
 import Glibc
 import LinuxKernel
+import PhotoModel
 import Renditions
 import Reporting
 import Settings
@@ -95,7 +96,8 @@ package struct WebProgram {
         // The file may be a link.
         let file = people.appending(Person.file)
         let shown =
-            [people, (try? realPath(file))?.parent ?? people, places.state, places.catalogue.parent]
+            [people, (try? realPath(file))?.parent ?? people, places.state]
+            + (places.catalogue.file.map { [$0.parent] } ?? [])
             + (places.settings?.library.map { [$0.path, $0.quarantine] } ?? [])
         for inbox in places.settings?.inboxes ?? [] where shown.contains(where: { inbox.path.isInside($0) }) {
             options.log("inbox \(inbox.name) is beside the configuration or the state, and so can be read from here")

@@ -13,7 +13,6 @@ struct SourceSearchTests {
         "DaemonHost/Control/ControlSocket.swift": "the control socket",
         "DaemonHost/Daemon/Directories.swift": "the link to the runtime directory",
         "DaemonHost/State/MetricsWriter.swift": "the file of metrics",
-        "DaemonHost/State/PauseStore.swift": "the list of paused inboxes",
         "DaemonHost/State/RuntimeFile.swift": "files of the runtime directory",
         "DirectoryWatch/Liveness/LivenessCookie.swift": "the cookie",
         "DirectoryWatch/Memory/WatchMemoryFile.swift": "the file of what is known",

@@ -60,8 +60,10 @@ public final class PostgresServer: Sendable {
 
     /// Of its socket.
     public let directory: String
+    private let programs: PostgresPrograms
 
     private init(_ programs: PostgresPrograms) throws {
+        self.programs = programs
         var template = Array("/tmp/photo-inbox-postgres.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Errno(rawValue: errno) }
         let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -95,6 +97,13 @@ public final class PostgresServer: Sendable {
             }
             usleep(20_000)
         }
+    }
+
+    /// Makes a database of its own; returns its name.
+    public func makeDatabase() throws -> String {
+        let name = "d\(UInt64.random(in: 1...UInt64.max))"
+        try runProgram(["\(programs.directory)/createdb", "-h", directory, "-U", "tester", name])
+        return name
     }
 
     /// How tests connect to it; `more` are words of libpq, `schema` one that is there.

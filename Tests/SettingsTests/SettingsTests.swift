@@ -16,7 +16,7 @@ struct SettingsTests {
         #expect(library.group == "photos")
         #expect(library.owner == nil)
         #expect(settings.state == "/var/lib/photoinbox")
-        #expect(settings.catalogue == "/var/lib/photoinbox/catalogue.sqlite")
+        #expect(settings.catalogue.file == "/var/lib/photoinbox/catalogue.sqlite")
         #expect(settings.runtime == "/run/photoinbox")
         #expect(settings.inboxes.map(\.name) == ["card", "phones", "tablet"])
         #expect(settings.inboxes.map(\.mode) == [.copy, .move, .move])
@@ -106,7 +106,7 @@ struct SettingsTests {
         builder.addFile(Array("library = '/srv/l'".utf8), path: "/etc/photoinbox/photoinbox.toml")
         let settings = try builder.build()
         #expect(settings.state == "/s")
-        #expect(settings.catalogue == "/s/catalogue.sqlite")
+        #expect(settings.catalogue.file == "/s/catalogue.sqlite")
         #expect(settings.runtime == "/r")
         #expect(settings.effective("state")?.origin.description == "$STATE_DIRECTORY")
     }

@@ -10,14 +10,22 @@ final class PostgreSQLEngine: CatalogueEngine {
     /// Longer, since a search may read many rows before it finds one.
     static let readLimit = Duration.seconds(60)
 
-    private let place: CatalogueServer
+    let place: CatalogueServer
     private let limit: Duration
+    private let readLimit: Duration
     private let writer: Locked<PostgreSQLLane>
     private let reader: Locked<PostgreSQLLane>
+    /// A write failed, and its commit may be under way still: it must have happened, or never happen, before anything is read.
+    private let isUnsettled = Locked(false)
+    /// See ``CatalogueLife``: writes that were answered, and whether an earlier state of the database was met.
+    let record = Locked<(written: Int64, wentBack: Bool)>((0, false))
 
-    /// - Parameter isPatient: a write may take as long as a read: for one that changes many rows.
-    init(_ server: CatalogueServer, writes: Bool, isPatient: Bool = false) {
+    /// - Parameters:
+    ///   - isPatient: a write may take as long as a read: for one that changes many rows.
+    ///   - isVital: a read may take little longer than a write, since the queue of a daemon waits for it.
+    init(_ server: CatalogueServer, writes: Bool, isPatient: Bool = false, isVital: Bool = false) {
         limit = isPatient ? Self.readLimit : Self.writeLimit
+        readLimit = isVital ? Self.writeLimit * 2 : Self.readLimit
         place = server
         writer = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: false)))
         reader = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: true)))
@@ -26,9 +34,16 @@ final class PostgreSQLEngine: CatalogueEngine {
     func read<Value>(
         while goesOn: (() -> Bool)? = nil, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
+        if isUnsettled.withLock({ $0 }) {
+            try writer.withLock { lane in
+                defer { lane.note(in: record) }
+                try lane.settle()
+                isUnsettled.withLock { $0 = false }
+            }
+        }
         var value: Value?
         try reader.withLock { lane in
-            value = try lane.run(.read, within: Self.readLimit, while: goesOn, body)
+            value = try lane.run(.read, within: readLimit, while: goesOn, body)
         }
         return try value.required()
     }
@@ -37,12 +52,24 @@ final class PostgreSQLEngine: CatalogueEngine {
         try write(within: limit, body)
     }
 
+    /// From now on only the newest life of `host` writes.
+    func begin(lifeOf host: CatalogueHost) throws {
+        try writer.withLock { lane in
+            try lane.begin(CatalogueLife(host))
+            lane.note(in: record)
+        }
+    }
+
     private func write<Value>(
         within limit: Duration, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
         var value: Value?
         try writer.withLock { lane in
-            value = try lane.run(.write, within: limit, while: nil, body)
+            defer { lane.note(in: record) }
+            do { value = try lane.run(.write, within: limit, while: nil, body) } catch {
+                isUnsettled.withLock { $0 = true }
+                throw error
+            }
         }
         return try value.required()
     }
@@ -58,8 +85,9 @@ final class PostgreSQLEngine: CatalogueEngine {
         )
     }
 
-    /// Creates the schema, if the role may do that and it is missing, and brings its tables to the newest version.
-    func migrate() throws {
+    /// Creates the schema, if the role may do that and it is missing, and brings its tables to the newest version. `prepare`
+    /// writes into new ones in the same transaction.
+    func migrate(preparing prepare: (any CatalogueTransaction) throws -> Void) throws {
         func once() throws {
             try write(within: Self.readLimit) { db in
                 // Not IF NOT EXISTS, for which the role needs the right to create it even if it exists.
@@ -78,6 +106,7 @@ final class PostgreSQLEngine: CatalogueEngine {
                         "the schema \(place.schema) has tables of something else: name one that does not exist")
                 }
                 if version < PostgreSQLSchema.versions.count { try PostgreSQLSchema.migrate(db) }
+                if version == 0 { try prepare(db) }
             }
         }
         do { try once() } catch let error as PostgresError where ["23505", "42P06", "42P07"].contains(error.sqlState) {
@@ -91,8 +120,10 @@ final class PostgreSQLEngine: CatalogueEngine {
 private struct PostgreSQLLane {
     private let parameters: PostgresParameters
     private var connection: PostgresConnection?
+    /// Nil for programs that are no daemon, and for reading.
+    private var life: CatalogueLife?
     /// After a failure to connect: its error is thrown until then, so that callers that come together wait once.
-    private var failure: (error: PostgresError, until: ContinuousClock.Instant, pause: Duration)?
+    private var failure: (error: any Error, until: ContinuousClock.Instant, pause: Duration)?
 
     init(_ parameters: PostgresParameters) { self.parameters = parameters }
 
@@ -102,6 +133,19 @@ private struct PostgreSQLLane {
     /// and that would begin anew.
     private static let pause: ClosedRange<UInt32> = 10_000...40_000
 
+    /// Makes another connection, as each connection begins an epoch.
+    mutating func begin(_ life: CatalogueLife) throws {
+        (self.life, connection) = (life, nil)
+        _ = try connected()
+    }
+
+    func note(in record: Locked<(written: Int64, wentBack: Bool)>) {
+        if let life { record.withLock { $0 = (life.written, life.wentBack) } }
+    }
+
+    /// Begins the next epoch if a daemon's connection was lost.
+    mutating func settle() throws { if life != nil { _ = try connected() } }
+
     mutating func run<Value>(
         _ access: PostgresConnection.Access, within limit: Duration, while goesOn: (() -> Bool)?,
         _ body: (any CatalogueTransaction) throws -> Value
@@ -109,7 +153,14 @@ private struct PostgreSQLLane {
         var left = access == .write ? Self.runs : 1
         while true {
             left -= 1
-            do { return try runOnce(access, within: limit, while: goesOn, body) } catch let error as PostgresError {
+            do {
+                let value = try runOnce(access, within: limit, while: goesOn, body)
+                if access == .write { life?.wrote() }
+                return value
+            } catch let error as PostgresError {
+                // What was committed, and how often was written, is found out with the next epoch.
+                let states: [String?] = [PostgreSQLSchema.wentBack, PostgreSQLSchema.anotherLife]
+                if life != nil, error.kind == .unknownOutcome || states.contains(error.sqlState) { connection = nil }
                 // The server has rolled it back. Readers may have passed on what they have read.
                 guard left > 0, error.isConflict else { throw error }
                 usleep(.random(in: Self.pause))
@@ -123,11 +174,14 @@ private struct PostgreSQLLane {
     ) throws -> Value {
         let isKept = connection?.isOpen == true
         let progress = PostgreSQLProgress()
-        do { return try run(try connected(), access, limit, goesOn, progress, body) } catch let error as PostgresError {
+        // By itself, since `run` is given a copy of this value as it was before its arguments were evaluated.
+        var connection = try connected()
+        do { return try run(connection, access, limit, goesOn, progress, body) } catch let error as PostgresError {
             // The server may have closed a connection that was not used for long. If nothing was answered on it, nothing
             // was done, and `body` has seen nothing.
             guard isKept, error.kind == .unreachable, !progress.hasAnswer else { throw error }
-            return try run(try connected(), access, limit, goesOn, progress, body)
+            connection = try connected()
+            return try run(connection, access, limit, goesOn, progress, body)
         }
     }
 
@@ -135,8 +189,10 @@ private struct PostgreSQLLane {
         _ connection: PostgresConnection, _ access: PostgresConnection.Access, _ limit: Duration,
         _ goesOn: (() -> Bool)?, _ progress: PostgreSQLProgress, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
-        try connection.transaction(access, within: limit, while: goesOn) { transaction in
-            try body(PostgreSQLTransaction(transaction, progress, while: goesOn))
+        let life = access == .write ? life : nil
+        return try connection.transaction(access, within: limit, while: goesOn) { transaction in
+            try life?.require(in: transaction)
+            return try body(PostgreSQLTransaction(transaction, progress, while: goesOn))
         }
     }
 
@@ -146,10 +202,18 @@ private struct PostgreSQLLane {
         if let failure, failure.until > .now { throw failure.error }
         do {
             let made = try PostgresConnection(parameters)
+            do { try life?.beginEpoch(on: made, within: PostgreSQLEngine.writeLimit) } catch let error as PostgresError
+            {
+                // A commit of an earlier connection waits for its standby. It is no conflict that is over in a moment.
+                guard error.kind == .busy else { throw error }
+                throw CatalogueError(
+                    .unreachable, "beginning to write", "what was sent before is still under way there: \(error)")
+            }
             failure = nil
             connection = made
             return made
-        } catch let error as PostgresError {
+        } catch {
+            if (error as? CatalogueError)?.code == .anotherHost { throw error }
             let pause = min(.seconds(5), failure.map { $0.pause * 2 } ?? .milliseconds(100))
             failure = (error, .now + pause, pause)
             throw error
@@ -170,7 +234,9 @@ extension PostgresError: EngineError {
     fileprivate var isConflict: Bool { sqlState == "40P01" || sqlState == "40001" }
 
     var catalogueCode: CatalogueError.Code {
-        switch kind {
+        if sqlState == PostgreSQLSchema.anotherLife { return .anotherHost }
+        if sqlState == PostgreSQLSchema.wentBack { return .replaced }
+        return switch kind {
         case .unreachable, .shuttingDown: .unreachable
         case .unknownOutcome: .unknownOutcome
         // Two that record the same at once: the second finds it when it tries again.

@@ -2,6 +2,7 @@ import ArgumentParser
 package import Catalogue
 package import CommandSupport
 package import FileValues
+package import PhotoModel
 import Reporting
 
 extension OutcomeKind: ExpressibleByArgument {}
@@ -64,7 +65,15 @@ extension CommandFailure {
 
     package static let asOwner = "Use sudo, or run it as the daemon's user."
 
-    package init(_ error: CatalogueError, path: String) {
+    package init(_ error: CatalogueError, at place: CataloguePlace) {
+        guard let file = place.file else {
+            self.init(
+                error.code == .permission ? .permission : error.code == .missing ? .unavailable : .failed,
+                printable("\(place.name): \(error)"),
+                action: error.code == .missing ? "Start photoinboxd: it makes the catalogue." : nil)
+            return
+        }
+        let path = file.escaped
         switch error.code {
         case .missing:
             self.init(

@@ -8,6 +8,7 @@ import Glibc
 import Ingest
 import LibraryCare
 import LinuxKernel
+import PhotoModel
 import QueueActors
 import Reporting
 import Settings
@@ -66,7 +67,7 @@ package enum OfflineRequests {
         let done = DispatchSemaphore(value: 0)
         TaskQueue.start {
             do {
-                let answer = try await answer(request, settings, isLost: lock.hadCatalogue)
+                let answer = try await answer(request, settings, lock)
                 result.withLock { $0 = .success(answer) }
             } catch { result.withLock { $0 = .failure(error) } }
             done.signal()
@@ -79,11 +80,10 @@ package enum OfflineRequests {
     }
 
     private static func answer(
-        _ request: ControlRequest, _ settings: Settings, isLost: Bool
+        _ request: ControlRequest, _ settings: Settings, _ lock: StateLock
     ) async throws -> ControlAnswer {
-        let file = try CatalogueFile.openForWriting(
-            String(decoding: settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall, isLost: isLost)
-        try allowGroupToRead(settings.catalogue)
+        let file = try lock.openCatalogue(at: settings.catalogue)
+        if let path = settings.catalogue.file { try allowGroupToRead(path) }
         let catalogue = Catalogue(
             file,
             subsystem: Subsystem(

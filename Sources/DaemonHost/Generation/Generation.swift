@@ -54,7 +54,12 @@ final class Generation: Sendable {
     ) throws {
         self.settings = settings
         self.dependencies = dependencies
-        if try dependencies.catalogue.file.isRebuilding() {
+        // Unknown while the catalogue's server is away: then that is found out before anything is filed.
+        var mustPrepare = true
+        do throws(CatalogueError) { mustPrepare = try dependencies.catalogue.file.isRebuilding() } catch {
+            guard error.isAway else { throw error }
+        }
+        if mustPrepare {
             prepare = { await dependencies.rebuild(settings.library) }
         } else {
             prepare = nil

@@ -299,14 +299,19 @@ actor LibraryAuditor: DaemonPart {
     }
 
     /// Takes the library's photos into a catalogue that was begun anew, since the one before it was lost: without them
-    /// every photo that comes again would be filed again. Returns when that is done, or all is to stop.
+    /// every photo that comes again would be filed again. Returns when that is done, or not due, or all is to stop.
     func rebuild(_ library: LibrarySettings?) async {
         guard let library else { return }
-        problems.rebuilding(catalogue: catalogue.path)
         while !stopping.withLock({ $0 }) {
             do {
-                try rebuildNow(library.path)
-                return problems.rebuilding(catalogue: nil)
+                if try catalogue.isRebuilding() {
+                    problems.rebuilding(catalogue: catalogue.path)
+                    try rebuildNow(library.path)
+                    problems.rebuilding(catalogue: nil)
+                }
+                return
+            } catch let error as CatalogueError where error.isAway || error.code == .anotherHost {
+                problems.symptom(.catalogue(failure: error))
             } catch {
                 log.logger.warning("making the catalogue anew: \(error); trying again, continuing")
             }

@@ -4,6 +4,7 @@ import FileValues
 import Ingest
 import LibraryCare
 import LinuxKernel
+import PhotoModel
 import QueueActors
 import Reporting
 import Settings
@@ -183,18 +184,25 @@ package final class StorageProblems: Sendable {
     private func catalogue(_ error: CatalogueError?) {
         var rows: [ProblemCode: [ProblemParameter: ProblemValue]] = [:]
         if let error {
-            let path = reporter.settings?.catalogue ?? ""
+            let path = reporter.settings?.catalogue.name ?? ""
             let common: [ProblemParameter: ProblemValue] = [.path: .path(path), .count: .count(reporter.waitingCount)]
             switch error.code {
             case .replaced: rows[.catalogueReplaced] = common.merging([.reason: .text(error.message)]) { $1 }
             case .diskFull: rows[.catalogueFull] = common
+            case .anotherHost: rows[.catalogueTaken] = common.merging([.reason: .text(error.message)]) { $1 }
             // Transient, or of one photo alone: it shows nothing of the rest.
             case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent: return
+            case .corrupt: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }
+            case _ where reporter.settings?.catalogue.file == nil:
+                rows[.catalogueUnreachable] = common.merging([.reason: .text("\(error)")]) { $1 }
             default: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }
             }
         }
         state.withLock { $0.failing.set(.catalogue, error?.mayHeal ?? false) }
-        reporter.setOne(of: [.catalogueFull, .catalogueDamaged, .catalogueReplaced], rows)
+        reporter.setOne(
+            of: [
+                .catalogueFull, .catalogueDamaged, .catalogueReplaced, .catalogueUnreachable, .catalogueTaken,
+            ], rows)
     }
 
     /// The catalogue at this path is being made anew; nil when it is whole.

@@ -5,6 +5,7 @@ import Ingest
 import LibraryCare
 import LinuxKernel
 import Logging
+import PhotoModel
 import QueueActors
 import Settings
 import SystemMonitor
@@ -18,15 +19,17 @@ final class CatalogueCare: Sendable {
     private let problems: StorageProblems
     private let checks = MonitorQueue(label: "photo-inbox.check")
     private let isRestoring = Locked(false)
+    private let restart = Locked<Restart?>(nil)
+
+    private struct Restart: Sendable {
+        let run: @Sendable () async -> Void
+    }
 
     var file: CatalogueFile { catalogue.file }
 
     init(_ settings: Settings, under lock: StateLock, log: DaemonLog, problems: StorageProblems) throws {
-        let file = try CatalogueFile.openForWriting(
-            String(decoding: settings.catalogue.bytes, as: UTF8.self), now: Moment.now.wall,
-            isLost: lock.hadCatalogue)
-        lock.noteCatalogue()
-        try allowGroupToRead(settings.catalogue)
+        let file = try lock.openCatalogue(at: settings.catalogue)
+        if let path = settings.catalogue.file { try allowGroupToRead(path) }
         catalogue = Catalogue(
             file,
             subsystem: Subsystem(
@@ -39,6 +42,7 @@ final class CatalogueCare: Sendable {
     /// A large catalogue is checked while photos are filed. One that is damaged can only be set aside by a start, so this
     /// calls `restart`, which ends the daemon: a service manager starts it again.
     func checkIfDue(restart: @escaping @Sendable () async -> Void) {
+        self.restart.withLock { $0 = Restart(run: restart) }
         guard file.isUnchecked else { return }
         checks.async { [self] in
             do throws(CatalogueError) { try file.check() } catch {
@@ -66,6 +70,12 @@ final class CatalogueCare: Sendable {
     private func restore() async {
         guard let loss = try? await catalogue.perform("looking at its file", { $0.loss() }) else { return }
         problems.symptom(.catalogue(failure: loss))
+        guard file.place.file != nil else {
+            guard let restart = restart.withLock({ $0 }) else { return }
+            log.logger.error("catalogue: \(loss.message); ending, since the next start rebuilds it from the library")
+            TaskQueue.start(restart.run)
+            return
+        }
         do throws(CatalogueError) {
             let aside = try await catalogue.perform("writing it anew") { try $0.restore(at: Moment.now.wall) }
             let found = aside.map { "; what lay there is \(escapeForDisplay($0.utf8)) now" } ?? ""
@@ -79,6 +89,7 @@ final class CatalogueCare: Sendable {
     func close() async {
         await restore()
         await catalogue.flush()
+        lock.note(file)
         file.close()
     }
 }

@@ -92,20 +92,7 @@ package actor PauseStore {
     }
 
     private func write(_ bytes: [UInt8]) throws(SystemCallError) {
-        let parent = try openDirectory(directory)
-        let temporary = Self.name.addingSuffix(".part")
-        try? parent.unlink(temporary)
-        let file = try parent.openBeneath(temporary, [.write, .createNew], mode: 0o640)
-        do throws(SystemCallError) {
-            try file.setMode(0o640)
-            try file.write(bytes, at: 0)
-            try file.sync()
-            try parent.rename(temporary, replacing: Self.name)
-            try parent.sync()
-        } catch {
-            try? parent.unlink(temporary)
-            throw error
-        }
+        try openDirectory(directory).put(bytes, as: Self.name, durably: true)
     }
 
     private static func content(of file: borrowing OwnedDescriptor) throws(SystemCallError) -> [UInt8] {

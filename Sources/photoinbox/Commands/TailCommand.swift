@@ -5,6 +5,7 @@ import CommandSupport
 import FileValues
 import Glibc
 import LinuxKernel
+import PhotoModel
 import Reporting
 
 struct TailCommand: DaemonCommand {
@@ -52,10 +53,15 @@ struct TailCommand: DaemonCommand {
         if count < 0 { throw ValidationError("--lines must be at least 0.") }
     }
 
+    /// Nil for a database.
+    private static func inode(of catalogue: CataloguePlace) -> UInt64? {
+        catalogue.file.flatMap { try? FileStatus(at: $0, followingLinks: true).identity.inode }
+    }
+
     func run(at places: Places) throws {
         var catalogue = try places.openCatalogue()
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
-        var file = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
+        var file = Self.inode(of: places.catalogue)
         // Before the first read, so that a signal waits until a line is complete.
         let interruption = Interruption { _ in }
         var last = try begin(catalogue)
@@ -72,7 +78,7 @@ struct TailCommand: DaemonCommand {
             if let end = found.last { latest = end.outcome.at }
             horizon = nil
             interruption.wait(atMost: Self.pause)
-            let now = try? FileStatus(at: places.catalogue, followingLinks: true).identity.inode
+            let now = Self.inode(of: places.catalogue)
             guard let now, now != file else { continue }
             // One that is being created cannot be read before it has its tables.
             do { (catalogue, file) = (try places.openCatalogue(), now) } catch {

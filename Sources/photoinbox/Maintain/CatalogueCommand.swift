@@ -6,6 +6,7 @@ import FileValues
 import Glibc
 import LibraryCare
 import LinuxKernel
+import PhotoModel
 import Reporting
 import SystemPackage
 
@@ -27,8 +28,7 @@ struct CatalogueCommand: Command {
         else opens TO. Stop photoinboxd before: it is found running if FROM is in its state directory; else a change of the file
         FROM is found in the end, and the copy is refused.
 
-        photoinboxd itself works with a file: PostgreSQL is not supported by the daemon yet. A copy there can be queried by SQL, and
-        copied back.
+        photoinboxd works with a copy in the schema photoinbox once its configuration says so: catalogue = "service=photoinbox".
 
         EXIT STATUS:
           0   done, and equal
@@ -46,27 +46,17 @@ struct CatalogueCommand: Command {
     @Argument(help: ArgumentHelp("copy, FROM and TO.", valueName: "word"))
     var words: [RawArgument]
 
-    /// Where a catalogue is.
-    private enum Place {
-        case file(BytePath)
-        case server(CatalogueServer)
-
-        init?(_ argument: RawArgument, schema: String) {
-            let path = argument.path
-            if path.isAbsolute || path.bytes.starts(with: "./".utf8) || path.bytes.starts(with: "../".utf8) {
-                self = .file(path)
-                return
-            }
-            guard let text = String(validating: path.bytes, as: UTF8.self),
-                text.contains("=") || text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
-            else { return nil }
-            self = .server(CatalogueServer(text, schema: schema, client: "photoinbox"))
+    private static func place(_ argument: RawArgument) -> CataloguePlace? {
+        let path = argument.path
+        if path.isAbsolute || path.bytes.starts(with: "./".utf8) || path.bytes.starts(with: "../".utf8) {
+            return .file(path)
         }
+        return String(validating: path.bytes, as: UTF8.self).flatMap { CataloguePlace.isServer($0) ? .server($0) : nil }
     }
 
-    private var places: (from: Place, to: Place)? {
-        guard words.count == 3, words[0].path == "copy", let from = Place(words[1], schema: schema),
-            let to = Place(words[2], schema: schema)
+    private var places: (from: CataloguePlace, to: CataloguePlace)? {
+        guard words.count == 3, words[0].path == "copy", let from = Self.place(words[1]),
+            let to = Self.place(words[2])
         else { return nil }
         return (from, to)
     }
@@ -91,8 +81,8 @@ struct CatalogueCommand: Command {
             let directories = Set([places.from, places.to].compactMap { Self.stateDirectory(of: $0) })
             let locks = try directories.map { try StateLock($0) }
             defer { withExtendedLifetime(locks) {} }
-            let source = try Self.open(places.from)
-            let target = try Self.openForCopy(places.to)
+            let source = try open(places.from)
+            let target = try openForCopy(places.to)
             let copy = CatalogueCopy(
                 from: source, to: target,
                 shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested },
@@ -113,13 +103,13 @@ struct CatalogueCommand: Command {
         } catch let error as CatalogueError {
             display.clear()
             throw CommandFailure(
-                error.code == .permission ? .permission : .failed, printable("\(error)".replacing("\n\t", with: ". ")))
+                error.code == .permission ? .permission : .failed, printable("\(error)"))
         } catch let taken as StateLock.Taken {
             throw CommandFailure(.busy, "\(taken)", action: "sudo systemctl stop photoinboxd")
         }
     }
 
-    private static func stateDirectory(of place: Place) -> BytePath? {
+    private static func stateDirectory(of place: CataloguePlace) -> BytePath? {
         guard case .file(let path) = place, let directory = try? realPath(linkedPath(path).parent) else { return nil }
         return (try? FileStatus(at: directory.appending("lock"))) == nil ? nil : directory
     }
@@ -131,18 +121,22 @@ struct CatalogueCommand: Command {
         return text
     }
 
-    private static func open(_ place: Place) throws -> CatalogueFile {
+    private func server(_ words: String) -> CatalogueServer {
+        CatalogueServer(words, schema: schema, client: "photoinbox")
+    }
+
+    private func open(_ place: CataloguePlace) throws -> CatalogueFile {
         switch place {
-        case .file(let path): try CatalogueFile.openForReading(text(path))
-        case .server(let server): try CatalogueFile.open(server, forWriting: false)
+        case .file(let path): try CatalogueFile.openForReading(Self.text(path))
+        case .server(let words): try CatalogueFile.open(server(words), forWriting: false)
         }
     }
 
-    private static func openForCopy(_ place: Place) throws -> CatalogueFile {
+    private func openForCopy(_ place: CataloguePlace) throws -> CatalogueFile {
         switch place {
-        case .server(let server): return try CatalogueFile.open(server, forWriting: true, isCopied: true)
+        case .server(let words): return try CatalogueFile.open(server(words), forWriting: true, isCopied: true)
         case .file(let path):
-            let text = try text(path)
+            let text = try Self.text(path)
             // The daemon could not open one of root. SQLite makes its other files with the same owner and mode.
             let directory = try openDirectory(path.parent)
             do throws(SystemCallError) {

@@ -7,6 +7,7 @@ import Filing
 import Glibc
 import LibraryCare
 import LinuxKernel
+import PhotoModel
 import Reporting
 import Settings
 
@@ -57,10 +58,17 @@ struct RebuildCommand: DaemonCommand {
         guard let named = library?.path ?? places.settings?.library?.path else {
             throw CommandFailure(.usage, "no library is given", action: "Give --config or --library.")
         }
+        guard let catalogue = places.catalogue.file else {
+            throw CommandFailure(
+                .failed, "the catalogue is in PostgreSQL, where a new one is begun by hand",
+                action:
+                    "Stop photoinboxd, rename the schema (ALTER SCHEMA photoinbox RENAME TO old), and start it: it records all photos of the library again."
+            )
+        }
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.remark)
         do {
-            let rebuilding = try CatalogueRebuilding(places.catalogue, state: places.state)
+            let rebuilding = try CatalogueRebuilding(catalogue, state: places.state)
             let library = try SelectedLibrary.spelling(of: named, in: rebuilding.old)
             try SelectedLibrary.require(library, of: rebuilding.old)
             let recorded = try rebuilding.old?.totals().photos

@@ -62,7 +62,7 @@ struct SelectedLibrary {
         }
         guard let catalogue else { return }
         do { try LibraryGuard(catalogue).check(root, at: path) } catch let error as CatalogueError {
-            throw CommandFailure(error, path: catalogue.path)
+            throw CommandFailure(error, at: catalogue.place)
         } catch let error as SystemCallError { throw CommandFailure(error) } catch {
             throw CommandFailure(
                 .stopped, "\(path) is not the library that the catalogue knows: \(error)",

@@ -1,0 +1,196 @@
+import ControlProtocol
+import Foundation
+import Glibc
+import PostgreSQL
+import PostgresSupport
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite(
+        "A catalogue in PostgreSQL", .enabled(if: DatabaseHouse.isAvailable, "\(PostgresPrograms.skipped)"))
+    struct Database {
+        @Test("Photos are filed, found, known again, and taken back; a restart goes on")
+        func everyday() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            var daemon = try await place.start()
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try house.drop(try Photos.unique(0), as: "again.jpg")
+            try await daemon.line(holding: "duplicate inbox/again.jpg")
+            #expect(access(house.path("st/catalogue.sqlite"), F_OK) != 0)
+            try await daemon.stop()
+            daemon = try await place.start()
+            try house.drop(try Photos.unique(0), as: "third.jpg")
+            try await daemon.line(holding: "duplicate inbox/third.jpg")
+            let list = try await house.ask("list")
+            #expect(list.ending == .status(0) && list.text.contains("a.jpg"), "\(list.text)")
+            let found = try await house.ask("search", "--from", "2024-01", "--until", "2024-02", "--name", "a")
+            #expect(found.ending == .status(0) && found.text.contains("a.jpg"), "\(found.text)")
+            #expect(try await house.ask("verify").ending == .status(0))
+            let status = try await house.ask("status")
+            #expect(status.ending == .status(0), "\(status.text)")
+            let undo = try await house.ask("undo", "1")
+            #expect(undo.ending == .status(0), "\(undo.text)")
+            #expect(house.files(in: house.library).isEmpty)
+            let hosts = try await house.ask("hosts")
+            #expect(hosts.ending == .status(0) && hosts.text.contains("writes"), "\(hosts.text)")
+            try await daemon.stop()
+            #expect(try place.query("SELECT 1 FROM intent UNION ALL SELECT 1 FROM move", in: "photoinbox").isEmpty)
+        }
+
+        @Test("Photos wait while the server is out of reach, and are filed once it is back")
+        func away() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let daemon = try await place.start()
+            try house.drop(try Photos.unique(0), as: "first.jpg")
+            try await daemon.line(holding: "filed inbox/first.jpg")
+            try place.cut()
+            for number in 1...3 { try house.drop(try Photos.unique(number), as: "\(number).jpg") }
+            try await daemon.line(holding: "PI-506")
+            let state = try await house.state(of: daemon) { $0.problems.map(\.code).contains("PI-506") }
+            #expect(state.program.status.hasPrefix("FILING STOPPED: PI-506"), "\(state.program.status)")
+            #expect(house.files(in: house.inbox).count == 3)
+            let list = try await house.ask("list")
+            #expect(list.ending == .status(1) && list.text.contains("PostgreSQL"), "\(list.text)")
+            try place.connect()
+            try await daemon.lines(holding: (1...3).map { "filed inbox/\($0).jpg" } + ["PI-506 is over"])
+            #expect(house.files(in: house.library).count == 4 && house.files(in: house.inbox).isEmpty)
+            try await daemon.stop()
+            house.expectNoTemporaries()
+        }
+
+        @Test("A daemon starts while the server is out of reach, and files once it is there", arguments: [false, true])
+        func startsBefore(wasUsed: Bool) async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            if wasUsed {
+                let daemon = try await place.start()
+                try house.drop(try Photos.unique(0), as: "first.jpg")
+                try await daemon.line(holding: "filed inbox/first.jpg")
+                try await daemon.stop()
+            }
+            try place.cut()
+            try house.drop(try Photos.unique(1), as: "a.jpg")
+            let daemon = try await place.start(reporting: ["PI-506"])
+            #expect(house.files(in: house.inbox).count == 1)
+            try place.connect()
+            try await daemon.lines(holding: ["filed inbox/a.jpg", "PI-506 is over"])
+            #expect(house.files(in: house.library).count == (wasUsed ? 2 : 1))
+            try await daemon.stop()
+        }
+
+        @Test("A second daemon does not start until the first is forgotten, which then files nothing more")
+        func second() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let first = try await place.start()
+            try place.configure(state: "other")
+            var second = try place.launch()
+            try await second.line(holding: "photoinbox hosts forget")
+            #expect(try await second.ending() == .status(73))
+            let forgotten = try await house.ask("hosts", "forget", ProcessInfo.processInfo.hostName)
+            #expect(forgotten.ending == .status(0) && forgotten.text.contains("forgotten"), "\(forgotten.text)")
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await first.line(holding: "PI-507")
+            #expect(house.files(in: house.library).isEmpty && house.files(in: house.inbox).count == 1)
+            // They share the inbox, whose lock the first holds.
+            try await first.stop()
+            second = try await place.start(reporting: ["filed inbox/a.jpg"])
+            try await second.stop()
+            #expect(try await house.ask("hosts", "forget", "nobody").ending == .status(4))
+        }
+
+        @Test("Of two daemons with copies of one state directory only the newest one writes")
+        func copiedState() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let first = try await place.start()
+            // From then on it holds the locks of inbox and library.
+            try house.drop(try Photos.unique(1), as: "first.jpg")
+            try await first.line(holding: "filed inbox/first.jpg")
+            try runProgram(["/bin/cp", "-a", house.path("st"), house.path("copy")])
+            try place.configure(state: "copy")
+            let second = try place.launch()
+            // The inbox is the first one's; the catalogue is not any more.
+            try await second.line(holding: "ready: ")
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await first.line(holding: "PI-507")
+            try await first.stop()
+            try await second.line(holding: "filed inbox/a.jpg")
+            #expect(house.files(in: house.library).count == 2)
+            try await second.stop()
+        }
+
+        @Test(
+            "A database that went back ends the daemon, whose next start records the library again",
+            arguments: [false, true])
+        func wentBack(whileItRuns: Bool) async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            var daemon = try await place.start()
+            for number in 0...1 {
+                try house.drop(try Photos.unique(number), as: "\(number).jpg")
+                try await daemon.line(holding: "filed inbox/\(number).jpg")
+            }
+            if !whileItRuns { try await daemon.stop() }
+            // As a dump has it that was made before the second was filed.
+            for statement in [
+                "DELETE FROM metadata_due", "DELETE FROM outcome WHERE photo_id = 2", "DELETE FROM intent",
+                "DELETE FROM photo WHERE id = 2", "UPDATE host SET writes = 3",
+            ] { _ = try place.query(statement, in: "photoinbox") }
+            if whileItRuns {
+                try house.drop(try Photos.unique(1), as: "again.jpg")
+                try await daemon.line(holding: "the database went back to an earlier state; ending")
+                #expect(try await daemon.ending() == .status(74))
+                #expect(house.files(in: house.library).count == 2)
+            }
+            daemon = try await place.start(reporting: [
+                "PI-504", "the catalogue is made anew: 1 photos recorded, 1 before",
+            ])
+            if !whileItRuns { try house.drop(try Photos.unique(1), as: "again.jpg") }
+            try await daemon.line(holding: "duplicate inbox/again.jpg")
+            #expect(house.files(in: house.library).count == 2)
+            try await daemon.stop()
+            daemon = try await place.start()
+            try await daemon.stop()
+            #expect(!daemon.lines.contains { $0.contains("PI-504") }, "it is rebuilt once")
+        }
+
+        @Test("A schema that is renamed away is rebuilt from the library")
+        func rebuilt() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            var daemon = try await place.start()
+            try house.drop(try Photos.unique(0), as: "first.jpg")
+            try await daemon.line(holding: "filed inbox/first.jpg")
+            try await daemon.stop()
+            let refused = try await house.ask("rebuild")
+            #expect(refused.ending == .status(1) && refused.text.contains("ALTER SCHEMA"), "\(refused.text)")
+            _ = try place.query("ALTER SCHEMA photoinbox RENAME TO old")
+            daemon = try await place.start(reporting: ["PI-504", "the catalogue is made anew: 1 photos recorded"])
+            try house.drop(try Photos.unique(0), as: "again.jpg")
+            try await daemon.line(holding: "duplicate inbox/again.jpg")
+            try await daemon.stop()
+        }
+
+        @Test("A connection with a password is refused, and --check reports a server that is away")
+        func mistakes() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            try place.cut()
+            let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
+            try await check.lines(holding: ["PostgreSQL", "configuration OK"])
+            #expect(try await check.ending() == .status(0))
+            for words in ["host=db password=secret", "postgresql:///photos?password=secret"] {
+                try house.configure(
+                    "catalogue = \"\(words)\"\nlibrary = \"@library\"\n[inbox.inbox]\npath = \"@inbox\"\n")
+                let refused = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
+                try await refused.line(holding: "passfile")
+                #expect(try await refused.ending() == .status(78))
+            }
+        }
+    }
+}
