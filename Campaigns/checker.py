@@ -10,7 +10,7 @@ usage: checker.py manifest PLACES [--stays | --may-stay]        prints a manifes
 PLACES is a JSON file:
   {"inboxes": {"card": "/a/card"}, "library": "/a/library", "duplicates": "/a/duplicates", "quarantine": "/a/quarantine",
    "state": "/a/st", "catalogue": "/a/st/catalogue.sqlite", "around": ["/a"]}
-`catalogue` may be left out. What lies in the trees of `around`, outside the places, is the canary.
+`catalogue` may be left out, or be a database of PostgreSQL in libpq's words, "host=… …". What lies in the trees of `around`, outside the places, is the canary.
 
 MANIFEST is a JSON file:
   {"photos": {SHA256: {"size": N, "count": N, "stays": "no" | "may" | "must", "ends": ["library", ...]}},
@@ -31,6 +31,7 @@ import re
 import shutil
 import sqlite3
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -67,6 +68,11 @@ class Places:
         text["around"] = [os.fsdecode(path) for path in self.around]
         with open(file, "w", encoding="utf-8") as out:
             json.dump(text, out, indent=1)
+
+    @property
+    def are_served(self):
+        """Whether the catalogue is in PostgreSQL."""
+        return self.catalogue.startswith(b"host=")
 
     @property
     def roots(self):
@@ -216,12 +222,19 @@ def catalogue_copy(places):
         shutil.rmtree(directory)
 
 
+# Tables, and the attributes of Rows.
+TABLES = {"photo": "photos", "intent": "intents", "outcome": "outcomes", "kept_source": "kept", "move": "moves"}
+
+
 class Rows:
     """The required rows of the catalogue."""
 
     def __init__(self, places):
         self.photos, self.intents, self.outcomes, self.kept, self.faults = [], [], [], [], []
         self.moves = []
+        if places.are_served:
+            self.load(places.catalogue)
+            return
         if not os.path.exists(places.catalogue):
             return
         with catalogue_copy(places) as catalogue:
@@ -232,12 +245,22 @@ class Rows:
                     self.faults.append(f"the catalogue is damaged: {'; '.join(verdict)}")
                 if list(catalogue.execute("PRAGMA foreign_key_check")):
                     self.faults.append("the catalogue has rows that lead nowhere")
-                for name, attribute in (("photo", "photos"), ("intent", "intents"), ("outcome", "outcomes"),
-                                        ("kept_source", "kept"), ("move", "moves")):
+                for name, attribute in TABLES.items():
                     if name in tables:
                         setattr(self, attribute, [dict(row) for row in catalogue.execute(f"SELECT * FROM {name}")])
             except sqlite3.DatabaseError as error:
                 self.faults.append(f"the catalogue cannot be read: {error}")
+
+    def load(self, words):
+        """From PostgreSQL, which refuses rows that lead nowhere; in one statement, so that all are of one moment."""
+        query = " UNION ALL ".join(f"SELECT '{name}', row_to_json(t) FROM photoinbox.{name} t" for name in TABLES)
+        run = subprocess.run(["psql", "-XAtq", os.fsdecode(words), "-c", query], capture_output=True, check=False)
+        if run.returncode and b'ERROR:  relation "photoinbox.photo" does not exist' not in run.stderr:
+            self.faults.append(f"the catalogue cannot be read: {shown(run.stderr)}")
+        for name, row in (line.split(b"|", 1) for line in run.stdout.splitlines()):
+            getattr(self, TABLES[name.decode()]).append({
+                key: bytes.fromhex(value[2:]) if isinstance(value, str) and value.startswith("\\x") else value
+                for key, value in json.loads(row).items()})
 
 
 def shown(path):
@@ -492,23 +515,30 @@ def resources(pid):
     return {"descriptors": dict(descriptors), "watches": watches, "children": children}
 
 
-def is_passing(target):
+def is_passing(target, places):
     """Whether what a descriptor leads to is open for a moment only. A notice to the service manager has a socket of its
     own, and is read by us before its sender has come to close it: on a busy machine long before."""
+    lasting = ("listening socket", "stream socket") if places.are_served else ("listening socket",)
     return (target.startswith("/proc/self/task") or "/run/" in target or target.endswith("/run")
-            or target.endswith("socket") and target != "listening socket")
+            or target.endswith("socket") and target not in lasting)
+
+
+def held_roots(places):
+    """How many descriptors of each root a daemon may keep open."""
+    return {os.fsdecode(os.path.realpath(path)): 2 if kind == "library" else 1 for kind, path in places.roots}
 
 
 def steady_resources(pid, places, looks=1_000):
     """The same without what is open for a moment only: looked at until nothing of that kind is, and twice the same. What
-    stays for seconds is held. A directory of an inbox is open while it is compared, which on a busy machine is longer than
-    from one look to the next."""
-    inboxes = [os.fsdecode(os.path.realpath(path)) for path in places.inboxes.values()]
+    stays for seconds is held. A directory of an inbox is open while it is compared, and the library while it is looked after,
+    which on a busy machine is longer than from one look to the next."""
+    inboxes = tuple(os.fsdecode(os.path.realpath(path)) + "/" for path in places.inboxes.values())
+    held = held_roots(places)
     last = None
     for _ in range(looks):
         now = resources(pid)
         passing = any(
-            is_passing(target) or any(target.startswith(inbox + "/") or target == inbox and count > 1 for inbox in inboxes)
+            is_passing(target, places) or target.startswith(inboxes) or count > held.get(target, count)
             for target, count in now["descriptors"].items())
         if now == last and not passing:
             break
@@ -520,7 +550,7 @@ def steady_resources(pid, places, looks=1_000):
 def check_resources(places, now, base):
     """Whether a process holds no more than at another time, both as `resources` told: a root that it keeps open is no
     leak, what lies in one is."""
-    roots = {os.fsdecode(os.path.realpath(path)): 2 if kind == "library" else 1 for kind, path in places.roots}
+    roots = held_roots(places)
     wrong = []
     # A user has few inotify instances; a daemon without one polls its inboxes.
     has_none = not now["watches"] or not base["watches"]

@@ -107,7 +107,7 @@ def missed_resources():
             holder.stdin.write(word + "\n")
             holder.stdout.readline()
 
-        places = types.SimpleNamespace(roots=[], inboxes={})
+        places = types.SimpleNamespace(roots=[], inboxes={}, are_served=False)
         ask("begin")
         base = checker.steady_resources(holder.pid, places)
         ask("notice")

@@ -3,6 +3,7 @@ import argparse
 import random
 
 import house as houses
+import postgres
 
 
 def parser(usage, jobs):
@@ -24,11 +25,17 @@ def fault_parser(usage, jobs):
     return arguments
 
 
-def begin(arguments, name, traces=False):
-    """What was asked for, with the daemon's path found, told in a first line; None, and why, if the fault tool, which
-    `traces`, cannot work here."""
+def begin(arguments, name, traces=False, server=False):
+    """What was asked for, with the daemon's path found, told in a first line, and with a running `server` of PostgreSQL, if
+    one is needed or asked for; None, and why, if that or the fault tool, which `traces`, cannot work here."""
     options = arguments.parse_args()
     houses.PATIENCE = options.patience
+    options.server = None
+    if server or getattr(options, "catalogue", None) == "postgresql":
+        if not postgres.INITDB:
+            print("skipped: needs PostgreSQL's server (package postgresql)")
+            return None
+        options.server = postgres.Server(houses.default_base(), houses.Waiting("answer of PostgreSQL"))
     if traces and (reason := houses.why_not_traceable()):
         print(f"skipped: {reason}")
         return None

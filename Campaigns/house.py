@@ -18,6 +18,7 @@ import tempfile
 import time
 
 import checker
+import wire
 from slowness import SLOWNESS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -307,9 +308,11 @@ class Daemon:
 
 
 class House:
-    """Directories for a trial. `library_base` puts all but the inbox on another file system."""
+    """Directories for a trial. `library_base` puts all but the inbox on another file system. The catalogue is in a database
+    of `server`, if there is one, to which the daemon is connected through a proxy if it `is_wired`."""
 
-    def __init__(self, daemon=None, base=None, library_base=None, arguments=(), fault=None, ordinary=False):
+    def __init__(self, daemon=None, base=None, library_base=None, arguments=(), fault=None, ordinary=False, server=None,
+                 is_wired=False):
         self.program = program(given=daemon)
         self.base = tempfile.mkdtemp(prefix="photo-inbox-campaign-", dir=base or default_base())
         self.far = tempfile.mkdtemp(prefix="photo-inbox-campaign-", dir=library_base) if library_base else self.base
@@ -333,6 +336,12 @@ class House:
             {"inbox": self.path("inbox")}, self.library, os.path.join(self.far, "duplicates"),
             os.path.join(self.far, "quarantine"), self.path("st"),
             around=sorted({self.path("canary"), os.path.join(self.far, "near-canary")}))
+        self.server, self.wire = server, wire.Wire(self.path("wire"), server.socket) if is_wired else None
+        if server:
+            self.database = server.create()
+            self.places.catalogue = os.fsencode(server.words(self.database))
+            words = server.words(self.database, self.path("wire") if is_wired else None)
+            self.arguments += ["--set", f"catalogue={words}"]
         self.under = [self.path("inbox"), self.path("st"), self.far if library_base else self.path("library"),
                       self.path("duplicates"), self.path("quarantine")]
         self.manifest = checker.Manifest(around=checker.canary(self.places))
@@ -347,6 +356,10 @@ class House:
 
     def remove(self):
         self.is_removed = True
+        if self.wire:
+            self.wire.close()
+        if self.server:
+            self.server.drop(self.database)
         for directory in {self.base, self.far}:
             for below, _, _ in os.walk(directory):
                 with contextlib.suppress(OSError):

@@ -4,10 +4,12 @@ crash at each step of filing, at every such call of the recovery. After each: th
 checker, and one life more that must change nothing.
 
 usage: Campaigns/kill_at_every_syscall.py [--scenario NAME]... [--recovery | --no-recovery] [--sample N] [--seed N]
-                                          [--at N] [--jobs N] [--first] [--patience SECONDS] [--daemon FILE]
+                                          [--catalogue sqlite | postgresql] [--at N] [--jobs N] [--first]
+                                          [--patience SECONDS] [--daemon FILE]
 
   --scenario  only these (all of Campaigns/scenarios.py)
   --sample    in each scenario, and in recovery, only so many points, drawn from --seed
+  --catalogue which engine keeps it (sqlite); with postgresql, in a server that this starts
   --at        only this point; prints what the daemon logged
   --jobs      how many trials at once (2)
   --first     ends at the first violation
@@ -60,7 +62,7 @@ def judged(house, body):
 
 def trial(scenario, at, options):
     """(call that was struck or None, violations, log)"""
-    house = scenario.build(options.daemon)
+    house = scenario.build(options.daemon, server=options.server)
     try:
         fired = None
 
@@ -79,7 +81,7 @@ def trial(scenario, at, options):
 
 def recovery_trial(scenario, crash, at, options):
     """The same for a life that begins with the state after a crash at call `crash`."""
-    house = scenario.build(options.daemon)
+    house = scenario.build(options.daemon, server=options.server)
     try:
         fired = None
 
@@ -107,7 +109,7 @@ def recovery_trial(scenario, crash, at, options):
 
 def calls_of(scenario, options):
     """The calls of an undisturbed life, as (number, name, path)."""
-    house = scenario.build(options.daemon)
+    house = scenario.build(options.daemon, server=options.server)
     try:
         daemon = struck_life(scenario, house, Fault(traces=True))
         return [(int(words[1]), words[2], words[3]) for words in daemon.reports if words[0] == "call"], house
@@ -128,7 +130,7 @@ def first_of_filing(calls, house):
     index -= 1
     while index > 0 and calls[index - 1][1].startswith("pwrite") and calls[index - 1][2].endswith("-wal"):
         index -= 1
-    return index
+    return max(0, index)
 
 
 def steps_of(calls, house):
@@ -189,6 +191,7 @@ def main():
     arguments.add_argument("--no-recovery", action="store_true")
     arguments.add_argument("--sample", type=int)
     arguments.add_argument("--crash", type=int)
+    arguments.add_argument("--catalogue", choices=("sqlite", "postgresql"))
     if not (options := commandline.begin(arguments, "kill at every system call", traces=True)):
         return 0
     numbers = random.Random(options.seed)

@@ -54,6 +54,11 @@ def life(*names):
     return kill(*names) + " --at 1000000"
 
 
+def messages(kind, *names):
+    return (f"each_message.py --no-recovery --first --patience 30 --seed 1 --kind {kind} "
+            + " ".join(f"--scenario {name}" for name in names))
+
+
 POWER = "power.py --cycles 150 --seed 1"
 CUTS = "writers.py --rounds 0 --cuts 6000 --seed 1"
 
@@ -138,6 +143,13 @@ BUGS = [
           " into: \"outcome\") }", "let operation: Int64? = outcome.flatMap { _ in nil }")], (life("duplicate"),)),
     Bug("wrong-path", "the catalogue has the planned path, not the real one",
         [(FILING, "photo.libraryPath = placed[index].path", "photo.libraryPath = members[index].plan.path")], (life("collision"),)),
+    Bug("commit-failed", "a commit without an answer counts as failed",
+        [("PostgreSQL/PostgresWire.swift",
+          'return PostgresError(.unknownOutcome, "\\(why); the transaction may have been committed")',
+          "return PostgresError(kind, why)")], (messages("cut-before", "lone"),)),
+    Bug("not-connected-again", "a connection to PostgreSQL that was lost is not made again",
+        [("Catalogue/PostgreSQL/PostgreSQLEngine.swift", "if let connection, connection.isOpen { return connection }",
+          "if let connection { return connection }")], (messages("cut-before", "lone"),)),
     Bug("descriptor-leak", "each source leaves a descriptor open",
         [("Filing/SourceFile.swift", "        if status.links == 0 {", "        _ = dup(content.raw)\n"
           "        if status.links == 0 {"),
@@ -233,7 +245,7 @@ BUGS = [
 
 
 # Programs that a campaign runs besides the daemon.
-BESIDE = {"places.py": ("photoinbox",), "writers.py": ("filing-probe",)}
+BESIDE = {"places.py": ("photoinbox",), "each_message.py": ("photoinbox",), "writers.py": ("filing-probe",)}
 
 
 def seed(bug, tree):
@@ -299,7 +311,7 @@ def try_bug(bug, options, tree, logs):
         text = (logs / f"{bug.name}.log").read_text(errors="replace")
         if status == 1 and "Traceback" not in text:
             name = {"kill_at_every_syscall.py": "every kill", "each_errno.py": "errno", "power.py": "power cut",
-                    "places.py": "places", "writers.py": "cuts"}[words[0]]
+                    "places.py": "places", "writers.py": "cuts", "each_message.py": "every message"}[words[0]]
             if "--at 1000000" in line:
                 name = "the checker alone"
             said = re.search(r"^VIOLATION .*\n +(.*)", text, re.MULTILINE)

@@ -1,4 +1,5 @@
 import Glibc
+import PostgresSupport
 import TestSupport
 import Testing
 
@@ -31,6 +32,14 @@ struct CampaignTests {
         try await Campaign.run(
             "kill_at_every_syscall.py", "--sample", "2", "--scenario", "lone", "--scenario", "duplicate", "--scenario",
             "names", "--scenario", "sets")
+    }
+
+    @Test(
+        "Cuts, stalls and SIGKILL at messages to and from PostgreSQL, in normal operation and recovery",
+        .enabled(if: Campaign.python != nil, Campaign.withoutPython),
+        .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)))
+    func eachMessage() async throws {
+        try await Campaign.run("each_message.py", "--sample", "1", "--scenario", "lone")
     }
 
     @Test("SIGKILL at system calls of uploads, and of what continues them", .enabled(if: canTrace, untraceable))

@@ -1,0 +1,127 @@
+"""A proxy between a program and PostgreSQL, on Unix sockets, that knows where the messages of the protocol end, counts
+them over all connections and in both directions, and strikes at the Nth. See
+https://www.postgresql.org/docs/current/protocol-message-formats.html."""
+import contextlib
+import os
+import signal
+import socket
+import struct
+import threading
+
+# What may be done at a message. "late": as stalled, but what the program has sent comes to the server some time after the
+# program has given up, as after a network was mended. "killed": the program, when the message has been passed on.
+KINDS = ("cut-before", "cut-after", "stalled", "late", "killed")
+
+
+class Connection:
+    def __init__(self, program, server, number):
+        self.program, self.server, self.number = program, server, number
+        self.is_silent = False  # nothing more is passed on
+        self.held = []
+        self.directions = 2
+
+    def cut(self):
+        for end in (self.program, self.server):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+class Wire:
+    """Listens in `directory`, which it makes, as the server at the socket `server` does. Each direction of each connection
+    has a thread, so that neither waits for the other."""
+
+    def __init__(self, directory, server):
+        self.server, self.lock, self.is_over = server, threading.Lock(), threading.Event()
+        self.connections = set()
+        self.arm()
+        os.mkdir(directory)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(os.path.join(directory, ".s.PGSQL.5432"))
+        os.chmod(self.listener.getsockname(), 0o777)
+        self.listener.listen(64)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def arm(self, at=0, kind=None, late=0):
+        """Counts anew, and strikes at message `at`; what is late comes after `late` seconds."""
+        with self.lock:
+            self.at, self.kind, self.late = at, kind, late
+            self.trace = []  # (connection, whether it is the program's, message in words)
+            self.fired = None  # (number, kind, message in words)
+
+    def close(self):
+        self.is_over.set()
+        with self.lock, contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+            for connection in self.connections:
+                connection.cut()
+
+    def accept(self):
+        number = 0
+        with self.listener, contextlib.suppress(OSError):
+            while True:
+                program, server = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
+                server.connect(self.server)
+                number += 1
+                connection = Connection(program, server, number)
+                with self.lock:
+                    self.connections.add(connection)
+                for is_program in (True, False):
+                    threading.Thread(target=self.pass_on, args=(connection, is_program), daemon=True).start()
+
+    def pass_on(self, connection, is_program):
+        """All of one direction, to its end."""
+        source, target = connection.program, connection.server
+        if not is_program:
+            source, target = target, source
+        try:
+            for message, words in messages(source, is_program):
+                self.take(connection, is_program, target, message, words)
+            if is_program and connection.held:
+                self.is_over.wait(self.late)
+                target.sendall(b"".join(connection.held))
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            connection.cut()
+        with self.lock:
+            connection.directions -= 1
+            if not connection.directions:
+                self.connections.remove(connection)
+                connection.program.close()
+                connection.server.close()
+
+    def take(self, connection, is_program, target, message, words):
+        with self.lock:
+            if connection.is_silent:
+                if connection.held and is_program:
+                    connection.held.append(message)
+                return
+            self.trace.append((connection.number, is_program, words))
+            struck = self.kind if len(self.trace) == self.at else None
+            if struck:
+                self.fired = (self.at, struck, f"connection {connection.number} {words}")
+                connection.is_silent = True
+            if struck == "late" and is_program:
+                connection.held.append(message)
+        if struck in (None, "cut-after", "killed"):
+            target.sendall(message)
+        if struck in ("cut-before", "cut-after"):
+            connection.cut()
+        if struck == "killed":
+            peer = connection.program.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(struct.unpack("3i", peer)[0], signal.SIGKILL)
+
+
+def messages(source, is_program):
+    """Each whole message that comes, and the same for people."""
+    # A program's first one has no type. On a Unix socket libpq asks for no encryption, whose answer would be no message.
+    head, arrow = 4 if is_program else 5, ">" if is_program else "<"
+    with source.makefile("rb") as stream:
+        while len(begin := stream.read(head)) == head:
+            rest = stream.read(length := struct.unpack("!I", begin[-4:])[0] - 4)
+            if len(rest) < length:
+                return
+            kind = begin[:-4].decode("latin-1") or "startup"
+            said = {">P": rest.split(b"\0")[1:2], ">Q": [rest[:-1]], "<C": [rest[:-1]], "<E": [rest]}.get(arrow + kind, [])
+            yield begin + rest, " ".join([arrow, kind] + [" ".join(text.decode("utf-8", "replace").split()) for text in said])
+            head = 5
