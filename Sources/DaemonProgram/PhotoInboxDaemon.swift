@@ -102,7 +102,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
               70  internal error, or a hook survived SIGKILL
               71  the system refused a resource
               73  the catalogue cannot be opened
-              74  the catalogue is damaged; the next start creates another one
+              74  the catalogue is damaged or lost records; the next start rebuilds it
               75  another daemon uses this state directory
               78  the configuration is wrong
 
