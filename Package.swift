@@ -127,7 +127,7 @@ let package = Package(
                 "CTransfers", "ControlProtocol", "Fetching", "FileValues", "Filing", "LinuxKernel", "Settings",
                 "SystemMonitor", "Systemd", system,
             ]),
-        // What hosts of one catalogue and one library decide. Nothing uses it yet.
+        // What hosts of one catalogue and one library decide. Recovery uses a part of it.
         module("FleetRules"),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
@@ -150,8 +150,8 @@ let package = Package(
         module(
             "Ingest",
             [
-                "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "LibraryCare", "LinuxKernel",
-                "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", system,
+                "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "FleetRules", "LibraryCare",
+                "LinuxKernel", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", system,
             ]),
         // The kinds of entry in the daemon's log, which the manual explains, and what every part of the daemon stands on.
         module("LogMessages", ["Systemd"]),

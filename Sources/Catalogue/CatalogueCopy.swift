@@ -35,6 +35,7 @@ package struct CatalogueCopy {
     package func run() throws(CatalogueError) -> [(table: String, rows: Int)] {
         do {
             for catalogue in [source, target] { try Self.requireKnown(catalogue) }
+            try requireOneHost()
             let before = try source.foreignChanges()
             for index in try begin()..<CopiedTable.all.count { try copy(index) }
             let counts = try compare()
@@ -58,6 +59,27 @@ package struct CatalogueCopy {
             .newerSchema, operation,
             "the one \(catalogue.path) was written by a newer photoinboxd and may have more than this program copies: "
                 + "use the newer one")
+    }
+
+    /// A copy is one daemon's.
+    private func requireOneHost() throws {
+        let others = try source.hosts().filter { !$0.isForgotten }.map(\.name)
+        guard others.count < 2 else {
+            throw CatalogueError(
+                .other, Self.operation,
+                "it is that of \(others.joined(separator: ", ")). Have all but one of them forgotten: photoinbox hosts forget"
+            )
+        }
+        guard source.server != nil else { return }
+        let isTaken = try source.read(Self.operation) { db in
+            try db.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM intent WHERE step = 'lost')")
+        }
+        guard isTaken != true else {
+            throw CatalogueError(
+                .other, Self.operation,
+                "filings that another host has taken over are to be finished first: start photoinboxd, and stop it when "
+                    + "photoinbox status says that nothing is pending")
+        }
     }
 
     /// Returns the table to go on with.
@@ -130,19 +152,19 @@ package struct CatalogueCopy {
     }
 
     private func compare(_ table: CopiedTable) throws -> Int {
-        var last: [SQLValue]?
+        var (last, lastCopy): ([SQLValue]?, [SQLValue]?)
         var count = 0
         while true {
             let rows = try rows(of: source, table, after: last)
-            let copies = try self.rows(of: target, table, after: last)
+            let copies = try self.rows(of: target, table, after: lastCopy)
             for (row, copy) in zip(rows, copies) where table.content(of: row) != table.content(of: copy) {
                 throw differs(table, row)
             }
             if rows.count != copies.count {
                 throw differs(table, rows.count > copies.count ? rows[copies.count] : copies[rows.count])
             }
-            guard let end = rows.last else { return count }
-            last = try table.key(of: end)
+            guard let end = rows.last, let endOfCopy = copies.last else { return count }
+            (last, lastCopy) = (try table.key(of: end), try table.key(of: endOfCopy))
             count += rows.count
             try report(Progress(table: table.name, rows: count, isComparing: true))
         }
@@ -218,6 +240,9 @@ private struct CopiedTable {
             CopiedTable(name: "tile", key: ["day", "second", "photo_id"]), CopiedTable(name: "tile_day", key: ["day"]),
         ]
 
+    /// Whether a column is the number of their daemon, which the copy has another one of.
+    private func isHost(_ column: String) -> Bool { column == (name == "trash_clock" ? "id" : "host") }
+
     /// `WHERE` for rows that are copied, with `more`.
     private func condition(_ more: String? = nil) -> String {
         let isUpdated = updated.map { "\($0) IS NOT NULL" }.joined(separator: " OR ")
@@ -257,7 +282,13 @@ private struct CopiedTable {
                 "UPDATE \(name) SET \(sets) WHERE \(key.map { "\($0) = ?" }.joined(separator: " AND "))",
                 updated.map { row[$0] } + (try key(of: row)).map { $0 })
         }
-        let columns = row.columns.names.filter { !omitted.contains($0) }
+        let columns = row.columns.names.filter { !omitted.contains($0) && !isHost($0) }
+        if name == "trash_clock" {
+            let names = columns.joined(separator: ", ")
+            return try db.run(
+                "INSERT INTO trash_clock (id, \(names)) VALUES (\(db.words.own.host), ?, ?, ?, ?)",
+                columns.map { row[$0] })
+        }
         // Quoted, since some are words of SQL.
         try db.run(
             "INSERT INTO \(name) (\(columns.map { "\"\($0)\"" }.joined(separator: ", "))) "
@@ -267,7 +298,7 @@ private struct CopiedTable {
     /// What both engines must have. PostgreSQL's texts contain no NUL.
     func content(of row: SQLRow) -> [String: SQLValue] {
         Dictionary(
-            row.columns.names.map { name in
+            row.columns.names.filter { !isHost($0) }.map { name in
                 guard case .text(let text)? = row[name], text.utf8.contains(0) else {
                     return (name, row[name] ?? .null)
                 }

@@ -128,13 +128,38 @@ struct EngineWords: Sendable {
     let containsBytes: Words
     /// The bytes of a directory, `/` and those of a path.
     let joinedPath: Words
-    /// The condition of `photo_text` for the argument ``textQuery``, and the column with the photo's identifier.
-    let matchesText: String
-    let textPhoto: String
-    /// The conditions of a search on texts; nil for none.
-    let textQuery: @Sendable (SearchQuery) -> String?
+    let texts: Texts
     /// What a copy needs.
     let copies: Copies
+    /// What differs between the daemons of one catalogue. A file has one daemon.
+    let own: Own
+
+    struct Texts: Sendable {
+        /// The condition of `photo_text` for the argument ``query``, and the column with the photo's identifier.
+        let matches: String
+        let photo: String
+        /// The conditions of a search on texts; nil for none.
+        let query: @Sendable (SearchQuery) -> String?
+    }
+
+    /// Conditions begin with ` AND `.
+    struct Own: Sendable {
+        /// The number of this daemon.
+        let host: String
+        /// Whether what another writer records may be missed by a transaction that has looked for it.
+        let mayMiss: Bool
+        /// Whether a row with a column `host` is this daemon's, and that column with another, as their unique index has them.
+        let isHost: String
+        let key: Word
+        /// Whether an inbox, a column's, is this daemon's, or nobody's.
+        let isInbox: Word
+        /// Whether this daemon sees to what was filed from an inbox: as ``isInbox``, or of a daemon that is away.
+        let cares: Word
+        /// Whether the daemon of an inbox is another, from which what it has begun may be taken over.
+        let isAway: Word
+        /// Whether the daemon of an inbox was forgotten.
+        let isGone: Word
+    }
 
     struct Copies: Sendable {
         /// A query for the last number that a table has given to a row; NULL for none.

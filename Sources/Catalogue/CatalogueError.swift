@@ -25,6 +25,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
         case unknownOutcome
         /// Another daemon writes in this database now, so nothing of this one is accepted there.
         case anotherHost
+        /// The inbox is that of another daemon that uses this catalogue.
+        case inboxOfAnother
         /// It was ended, since nobody waits for it.
         case interrupted
         /// This content is already recorded as this photo.
@@ -72,7 +74,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
     /// transaction, which then counts when the database is next opened.
     package var leavesNothing: Bool {
         switch code {
-        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy, .interrupted: true
+        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .busy, .interrupted, .inboxOfAnother: true
         // Nothing was, but another daemon may have recorded what this one has copied, once the server is there again.
         case .unreachable, .anotherHost: false
         case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .inputOutput,
@@ -92,7 +94,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
             .unknownOutcome:
             true
         case .missing, .newerSchema, .olderSchema, .corrupt, .alreadyRecorded, .pathTaken, .noSuchIntent, .anotherHost,
-            .other:
+            .inboxOfAnother, .other:
             false
         }
     }

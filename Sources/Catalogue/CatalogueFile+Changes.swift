@@ -77,7 +77,7 @@ extension CatalogueError {
     /// Whether the catalogue rejected the change, rather than failed.
     fileprivate var isRefusal: Bool {
         switch code {
-        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .interrupted: true
+        case .alreadyRecorded, .pathTaken, .beingFiled, .noSuchIntent, .interrupted, .inboxOfAnother: true
         case .missing, .newerSchema, .olderSchema, .diskFull, .corrupt, .replaced, .readOnly, .permission, .busy,
             .inputOutput, .unreachable, .unknownOutcome, .anotherHost, .other:
             false

@@ -56,7 +56,8 @@ extension CatalogueFile {
 
     func begin(_ intents: [NewIntent], _ db: any CatalogueTransaction) throws -> [Int64] {
         try intents.map { intent in
-            try requireUnrecorded(intent, db)
+            // Sidecars of different photos may have the same bytes.
+            if !intent.photo.part.isSidecar { try claim(intent.photo.sha256, superseding: intent.supersedes, db) }
             var columns = intent.photo.columns
             columns["token"] = intent.token
             columns["since"] = intent.since.nanosecondsSince1970
@@ -65,7 +66,11 @@ extension CatalogueFile {
             columns["set_token"] = intent.setToken
             columns["joins"] = intent.joins
             columns["number_after"] = intent.numberAfter
-            return try db.insert(columns, into: "intent")
+            let id = try db.insert(columns, into: "intent")
+            if !intent.photo.part.isSidecar, db.words.own.mayMiss {
+                try requireUnrecorded(intent.photo.sha256, superseding: intent.supersedes, db)
+            }
+            return id
         }
     }
 
@@ -113,6 +118,99 @@ extension CatalogueFile {
         try read("reading filings under way") { db in
             try db.rows("SELECT * FROM intent ORDER BY id").map { try StoredIntent($0) }
         }
+    }
+
+    /// Returns the open intents of this daemon's inbox, oldest first.
+    package func pendingIntents(inbox: String) throws(CatalogueError) -> [StoredIntent] {
+        try read("reading filings under way") { db in
+            try db.rows("SELECT * FROM intent WHERE inbox = ?\(db.words.own.isInbox("inbox")) ORDER BY id", [inbox])
+                .map { try StoredIntent($0) }
+        }
+    }
+
+    /// Returns an open intent; nil if it is closed.
+    package func pendingIntent(_ id: Int64) throws(CatalogueError) -> StoredIntent? {
+        try read("reading a filing under way") { db in
+            try db.first("SELECT * FROM intent WHERE id = ?", [id]).map { try StoredIntent($0) }
+        }
+    }
+
+    /// Who has a content: its photo, and whether another filing of it is begun, by a daemon that is away or is not.
+    package func claims(
+        on sha256: [UInt8]
+    ) throws(CatalogueError) -> (photo: StoredPhoto?, isBegun: Bool, isAway: Bool) {
+        // First the intents: one that ends meanwhile has left a photo.
+        let row = try read("reading who files a content") { db in try Self.holders(sha256, db) }
+        do {
+            let begun: Int64? = try row?.optional("begun")
+            return (try photo(withHash: sha256), begun != nil, try row?.optional("is_away") ?? false)
+        } catch { throw CatalogueError(error, "reading who files a content") }
+    }
+
+    /// Has an intent that was lost to another daemon be begun again. Throws ``CatalogueError/Code/beingFiled(intent:)`` while
+    /// another is begun for its content, unless that one's daemon is away; ``CatalogueError/Code/alreadyRecorded(photo:)`` if
+    /// another photo than `old` has it.
+    package func beginAgain(_ intent: StoredIntent, superseding old: Int64? = nil) throws(CatalogueError) {
+        try write("beginning a filing again") { db in
+            try claim(intent.photo.sha256, superseding: old, db)
+            try db.run("UPDATE intent SET step = 'begun' WHERE id = ? AND step = 'lost'", [intent.id])
+            try requireUnrecorded(intent.photo.sha256, superseding: old, db)
+        }
+    }
+
+    /// Has another daemon, or this one with another copy, be free to file a content.
+    package func giveUp(_ intent: Int64) throws(CatalogueError) {
+        try write("giving up a filing") { db in
+            try db.run("UPDATE intent SET step = 'lost' WHERE id = ? AND step = 'begun'", [intent])
+        }
+    }
+
+    /// Whether another filing of the content of `intent` is begun.
+    package func isBegunElsewhere(_ intent: StoredIntent) throws(CatalogueError) -> Bool {
+        try read("reading who files a content") { db in
+            try db.value(
+                Bool.self, "SELECT EXISTS (SELECT 1 FROM intent WHERE sha256 = ? AND id <> ? AND step = 'begun')",
+                [intent.photo.sha256, intent.id]) ?? false
+        }
+    }
+
+    /// The begun filing of a content, whether its daemon is away, and the photo with the content.
+    private static func holders(_ hash: [UInt8], _ db: any CatalogueTransaction) throws -> SQLRow? {
+        let begun = "FROM intent WHERE sha256 = ?1 AND step = 'begun' AND role IS DISTINCT FROM 'sidecar' LIMIT 1"
+        return try db.first(
+            """
+            SELECT (SELECT id \(begun)) AS begun, (SELECT \(db.words.own.isAway("inbox")) \(begun)) AS is_away,
+                (SELECT id FROM photo WHERE sha256 = ?1 AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar') AS photo
+            """, [hash])
+    }
+
+    private static let beginning = "recording what is about to be filed"
+
+    /// Requires that nobody has this content or files it, or takes it over from a daemon that is away.
+    private func claim(_ hash: [UInt8], superseding old: Int64?, _ db: any CatalogueTransaction) throws {
+        guard let row = try Self.holders(hash, db) else { return }
+        if let begun: Int64 = try row.optional("begun") {
+            guard try row.optional("is_away") ?? false else {
+                throw CatalogueError(
+                    .beingFiled(intent: begun), Self.beginning, "this content is being filed just now")
+            }
+            // Nothing is changed if it was committed meanwhile: then its photo is found.
+            try db.run("UPDATE intent SET step = 'lost' WHERE id = ? AND step = 'begun'", [begun])
+        }
+        try requireUnrecorded(try row.optional("photo"), superseding: old)
+    }
+
+    /// Behind a claim: what another daemon had begun before it is recorded by now, if it will be.
+    private func requireUnrecorded(
+        _ hash: [UInt8], superseding old: Int64?, _ db: any CatalogueTransaction
+    ) throws {
+        try requireUnrecorded(try recorded(hash, db), superseding: old)
+    }
+
+    private func requireUnrecorded(_ photo: Int64?, superseding old: Int64?) throws {
+        guard let photo, photo != old else { return }
+        throw CatalogueError(
+            .alreadyRecorded(photo: photo), Self.beginning, "this content is photo \(photo) already")
     }
 
     /// Deletes intents whose filings are completed or reversed, and records the sources that stayed. May be late:
@@ -166,22 +264,6 @@ extension CatalogueFile {
                 .noSuchIntent(filing.intent), "recording a filing", "there is no begun intent \(filing.intent)")
         }
         return FiledIDs(photo: id, outcome: operation)
-    }
-
-    private func requireUnrecorded(_ intent: NewIntent, _ db: any CatalogueTransaction) throws {
-        // Sidecars of different photos may have the same bytes.
-        if intent.photo.part.isSidecar { return }
-        let operation = "recording what is about to be filed"
-        let hash = intent.photo.sha256
-        if let id = try db.value(
-            Int64.self, "SELECT id FROM intent WHERE sha256 = ? AND step = 'begun' AND role IS DISTINCT FROM 'sidecar'",
-            [hash])
-        {
-            throw CatalogueError(.beingFiled(intent: id), operation, "this content is being filed just now")
-        }
-        if let id = try recorded(hash, db), id != intent.supersedes {
-            throw CatalogueError(.alreadyRecorded(photo: id), operation, "this content is photo \(id) already")
-        }
     }
 
     private func recorded(_ hash: [UInt8], _ db: any CatalogueTransaction) throws -> Int64? {

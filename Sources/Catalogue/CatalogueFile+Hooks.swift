@@ -62,7 +62,7 @@ extension CatalogueFile {
     /// Returns the position of each hook, ordered by name.
     package func hookCursors() throws(CatalogueError) -> [HookCursor] {
         try read("reading what hooks were told") { db in
-            try db.rows("SELECT * FROM hook ORDER BY name").map { row in
+            try db.rows("SELECT * FROM hook WHERE 1 = 1\(db.words.own.isHost) ORDER BY name").map { row in
                 HookCursor(name: try row.value("name"), told: try row.value("told"), since: try row.time("since"))
             }
         }
@@ -71,7 +71,7 @@ extension CatalogueFile {
     /// Returns the events of one outcome that a hook subscribes to.
     package func hookEvents(of outcome: Int64, _ interest: HookInterest) throws(CatalogueError) -> [HookEvent] {
         try read("reading what a hook is to be told") { db in
-            let (condition, arguments) = Self.condition(after: outcome - 1, interest)
+            let (condition, arguments) = Self.condition(after: outcome - 1, interest, db.words)
             let row = try db.first("SELECT * FROM outcome WHERE \(condition) AND id = ?", arguments + [outcome])
             return try row.map { try Self.events(of: try StoredOutcome($0), interest, db) } ?? []
         }
@@ -82,26 +82,27 @@ extension CatalogueFile {
         try write("recording what a hook was told") { db in
             let newest = try Self.newestOutcome(db)
             try db.run(
-                "INSERT INTO hook (name, told, since) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING",
+                "INSERT INTO hook (name, told, since) VALUES (?, ?, ?) ON CONFLICT (\(db.words.own.key("name"))) DO NOTHING",
                 [name, newest, time.nanosecondsSince1970])
-            return try db.value(Int64.self, "SELECT told FROM hook WHERE name = ?", [name]) ?? newest
+            return try db.value(Int64.self, "SELECT told FROM hook WHERE name = ?\(db.words.own.isHost)", [name])
+                ?? newest
         }
     }
 
     /// Deletes the positions of all hooks but these. A hook that is configured again begins as a new one.
     package func forgetHooks(except names: [String]) throws(CatalogueError) {
         let known = try read("reading which hooks there are") { db in
-            try db.values(String.self, "SELECT name FROM hook")
+            try db.values(String.self, "SELECT name FROM hook WHERE 1 = 1\(db.words.own.isHost)")
         }
         let removed = known.filter { !names.contains($0) }
         if removed.isEmpty { return }
         try write("forgetting hooks") { db in
-            for name in removed { try db.run("DELETE FROM hook WHERE name = ?", [name]) }
+            for name in removed { try db.run("DELETE FROM hook WHERE name = ?\(db.words.own.isHost)", [name]) }
         }
     }
 
     func recordHook(_ name: String, told outcome: Int64, _ db: any CatalogueTransaction) throws {
-        try db.run("UPDATE hook SET told = ? WHERE name = ?", [outcome, name])
+        try db.run("UPDATE hook SET told = ? WHERE name = ?\(db.words.own.isHost)", [outcome, name])
     }
 
     /// Returns the events after `outcome`, oldest first, from at most `limit` outcomes.
@@ -110,7 +111,7 @@ extension CatalogueFile {
     ) throws(CatalogueError) -> HookBatch {
         try read("reading what a hook is to be told") { db in
             let newest = try Self.newestOutcome(db)
-            let (condition, arguments) = Self.condition(after: outcome, interest)
+            let (condition, arguments) = Self.condition(after: outcome, interest, db.words)
             let rows = try db.rows("SELECT * FROM outcome WHERE \(condition) ORDER BY id LIMIT ?", arguments + [limit])
             let outcomes = try rows.map { try StoredOutcome($0) }
             let events = try outcomes.flatMap { try Self.events(of: $0, interest, db) }
@@ -122,18 +123,22 @@ extension CatalogueFile {
         }
     }
 
+    /// Of this daemon: only its own are visible in the order of their numbers.
     private static func newestOutcome(_ db: any CatalogueTransaction) throws -> Int64 {
-        try db.value(Int64.self, "SELECT max(id) FROM outcome") ?? 0
+        try db.value(
+            Int64.self, "SELECT max(id) FROM outcome WHERE 1 = 1\(db.words.own.isInbox("inbox"))") ?? 0
     }
 
-    private static func condition(after outcome: Int64, _ interest: HookInterest) -> (String, SQLArguments) {
+    private static func condition(
+        after outcome: Int64, _ interest: HookInterest, _ words: EngineWords
+    ) -> (String, SQLArguments) {
         var outcomes: [String] = []
         if interest.kinds.contains(.quarantined) { outcomes.append(OutcomeKind.quarantined.rawValue) }
         if interest.kinds.contains(.filed) || interest.kinds.contains(.setComplete) {
             outcomes.append(OutcomeKind.filed.rawValue)
         }
         func marks(_ count: Int) -> String { Array(repeating: "?", count: count).joined(separator: ", ") }
-        var condition = "id > ? AND outcome IN (\(marks(outcomes.count)))"
+        var condition = "id > ? AND outcome IN (\(marks(outcomes.count)))\(words.own.isInbox("inbox"))"
         var arguments: SQLArguments = [outcome]
         arguments += outcomes
         if let inboxes = interest.inboxes {
@@ -155,7 +160,7 @@ extension CatalogueFile {
             events.append(HookEvent(kind: .filed, outcome: outcome, photo: photo, set: []))
         }
         if interest.kinds.contains(.setComplete), let photo, let set = photo.setID,
-            try Self.isLast(outcome.id, of: set, db)
+            try Self.isLast(outcome, of: set, db)
         {
             // A photo that is joined later was alone when it was filed.
             let members = try db.rows(
@@ -173,14 +178,15 @@ extension CatalogueFile {
         try db.first("SELECT * FROM photo WHERE id = ?", [id]).map { try StoredPhoto($0) }
     }
 
-    /// The outcomes of a set that is filed at once are consecutive, since one transaction records them.
-    private static func isLast(_ outcome: Int64, of set: Int64, _ db: any CatalogueTransaction) throws -> Bool {
-        let next = try db.value(
-            Int64.self,
+    /// The outcomes of a set that is filed at once have one time. Those of other daemons may be between them.
+    private static func isLast(
+        _ outcome: StoredOutcome, of set: Int64, _ db: any CatalogueTransaction
+    ) throws -> Bool {
+        try db.value(
+            Bool.self,
             """
-            SELECT photo.set_id FROM outcome JOIN photo ON photo.id = outcome.photo_id
-            WHERE outcome.id = ? AND outcome.outcome = 'filed'
-            """, [outcome + 1])
-        return next != set
+            SELECT NOT EXISTS (SELECT 1 FROM outcome JOIN photo ON photo.id = outcome.photo_id
+                WHERE outcome.at = ? AND outcome.id > ? AND photo.set_id = ? AND outcome.outcome = 'filed')
+            """, [outcome.outcome.at.nanosecondsSince1970, outcome.id, set]) ?? true
     }
 }

@@ -4,30 +4,49 @@ import LinuxKernel
 package struct CatalogueHostRow: Hashable, Sendable {
     package let key: String
     package let name: String
-    /// Seconds since it last wrote, by the server's clock.
+    /// When it was last seen, in seconds since 1970, and how many seconds ago that is: by the server's clock.
+    package let seen: Int64
     package let silence: Int64
+    /// The names of its inboxes.
+    package let inboxes: [String]
     /// Whether nothing of it is accepted any more.
     package let isForgotten: Bool
+    /// What it said of itself then; nil if it has said nothing.
+    package let said: String?
+
+    /// Whether it is not known to run.
+    package var isSilent: Bool { !isForgotten && silence > Int64(CatalogueFile.lease) }
 
     private init(_ row: SQLRow) throws {
         key = try row.value("key")
         name = try row.value("name")
+        seen = try row.value("seen_at")
         silence = try row.value("silence")
+        let inboxes: String? = try row.optional("inboxes")
+        self.inboxes = inboxes?.split(separator: "\n").map(String.init) ?? []
         isForgotten = try row.value("is_forgotten")
+        said = try row.optional("said")
     }
 
-    static func all(_ db: any CatalogueTransaction) throws -> [CatalogueHostRow] {
+    /// All hosts but the one with this `life`.
+    static func all(_ db: any CatalogueTransaction, but life: String? = nil) throws -> [CatalogueHostRow] {
         try db.rows(
             """
-            SELECT key, name, extract(epoch FROM clock_timestamp() - seen)::bigint AS silence,
-                forgotten_at IS NOT NULL AS is_forgotten
-            FROM host ORDER BY id
-            """
+            SELECT key, name, extract(epoch FROM seen)::bigint AS seen_at,
+                extract(epoch FROM clock_timestamp() - seen)::bigint AS silence,
+                (SELECT string_agg(inbox.name, E'\\n' ORDER BY inbox.name) FROM inbox WHERE inbox.host = host.id) AS inboxes,
+                forgotten_at IS NOT NULL AS is_forgotten,
+                CASE WHEN octet_length(said) <= \(CatalogueFile.longestStatement) THEN said END AS said
+            FROM host WHERE life IS DISTINCT FROM ? ORDER BY name, id
+            """, [life]
         ).map { try CatalogueHostRow($0) }
     }
 }
 
 extension CatalogueFile {
+    /// The most bytes of what a host says of itself.
+    package static let longestStatement = 4096
+
     /// How often the daemon has written over all its lives; 0 for a file.
     package var written: Int64 { server?.record.withLock { $0.written } ?? 0 }
 
@@ -37,16 +56,72 @@ extension CatalogueFile {
         return try read("reading which hosts there are") { db in try CatalogueHostRow.all(db) }
     }
 
-    /// Has the server refuse all that the daemon on this machine writes from now on, so that another one can be the
-    /// catalogue's. Returns whether there was one.
+    /// Says that this daemon runs, and how it is; returns the other hosts. It waits for no disk and no standby of the server:
+    /// what is lost is said again. For a file it does nothing.
+    @discardableResult
+    package func heartbeat(_ said: String) throws(CatalogueError) -> [CatalogueHostRow] {
+        let operation = "reporting to the other hosts"
+        guard let server else { return [] }
+        do {
+            // Which begins a life, where the server was not there yet.
+            _ = try engine(operation)
+            return try server.writeUncounted { db, life in
+                try db.run("SELECT set_config('synchronous_commit', 'off', true)")
+                let changed = try db.rowsChanged(
+                    by: """
+                        UPDATE host SET said = ?, seen = clock_timestamp() WHERE life = ? AND forgotten_at IS NULL
+                        """, [said, life])
+                guard changed > 0 else {
+                    throw CatalogueError(
+                        .anotherHost, operation,
+                        "another photoinboxd with this one's state directory has begun since, or it was forgotten")
+                }
+                return try CatalogueHostRow.all(db, but: life)
+            }
+        } catch { throw CatalogueError(error, operation) }
+    }
+
+    /// The server's version, and how long it takes to ask it something; nil for a file.
+    package func serverFacts() throws(CatalogueError) -> (version: String, roundTrip: Duration)? {
+        if server == nil { return nil }
+        return try read("asking the server for its version") { db in
+            // Without what a distribution adds: `15.18 (Debian 15.18-0+deb12u1)`.
+            func version() throws -> String? {
+                try db.value(String.self, "SELECT split_part(current_setting('server_version'), ' ', 1)")
+            }
+            // The first time it connects, and prepares the statement.
+            let found = try version() ?? "?"
+            let begun = ContinuousClock.now
+            _ = try version()
+            return (found, .now - begun)
+        }
+    }
+
+    /// Has an inbox be this daemon's, as recording something of it does. Throws ``CatalogueError/Code/inboxOfAnother`` if it
+    /// is that of another one that was not forgotten.
+    package func claimInbox(_ name: String) throws(CatalogueError) {
+        if server == nil { return }
+        try write("serving an inbox") { db in try db.run("SELECT claim_inbox(?)", [name]) }
+    }
+
+    /// Has the server refuse all that the daemon writes which the catalogue knows by this name, and its inboxes be free for
+    /// others. Started again, it is a host like any other. Returns whether there was one.
     package func forgetHost(_ name: String) throws(CatalogueError) -> Bool {
         if server == nil { return false }
         return try write("forgetting a host") { db in
-            try db.rowsChanged(
-                by: """
-                    UPDATE host SET forgotten_at = clock_timestamp(), epoch = epoch + 1
-                    WHERE name = ? AND forgotten_at IS NULL
-                    """, [name]) > 0
+            let host = try db.value(
+                Int64.self,
+                """
+                UPDATE host SET forgotten_at = clock_timestamp(), epoch = epoch + 1
+                WHERE name = ? AND forgotten_at IS NULL RETURNING id
+                """, [name])
+            guard let host else { return false }
+            for table in ["library", "hook"] { try db.run("DELETE FROM \(table) WHERE host = ?", [host]) }
+            try db.run("DELETE FROM trash_clock WHERE id = ?", [host])
+            let isOwn = "inbox IN (SELECT name FROM inbox WHERE host = ?)"
+            try db.run("UPDATE request SET trash_from = NULL WHERE \(isOwn)", [host])
+            try db.run("UPDATE intent SET step = 'lost' WHERE step = 'begun' AND \(isOwn)", [host])
+            return true
         }
     }
 }

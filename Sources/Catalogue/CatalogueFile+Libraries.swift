@@ -23,7 +23,8 @@ extension CatalogueFile {
     /// Returns the recorded identity of the library at `path`; nil before anything was filed into it.
     package func library(at path: BytePath) throws(CatalogueError) -> KnownLibrary? {
         try read("reading what the library is") { db in
-            try db.first("SELECT * FROM library WHERE \(db.words.isKey("path"))", [path]).map { row in
+            try db.first("SELECT * FROM library WHERE \(db.words.isKey("path"))\(db.words.own.isHost)", [path]).map {
+                row in
                 KnownLibrary(
                     path: path, fileSystemType: try row.value("file_system_type"),
                     fileSystem: try row.unsigned("file_system"), inode: try row.unsigned("inode"))
@@ -34,7 +35,7 @@ extension CatalogueFile {
     /// Returns the paths of all libraries, and of places beside or within them, whose identity is recorded.
     package func knownPlaces() throws(CatalogueError) -> [BytePath] {
         try read("reading what places are") { db in
-            try db.rows("SELECT path FROM library").map { try $0.path("path") }
+            try db.rows("SELECT path FROM library WHERE 1 = 1\(db.words.own.isHost)").map { try $0.path("path") }
         }
     }
 
@@ -49,7 +50,7 @@ extension CatalogueFile {
                 """
                 INSERT INTO library (path, file_system_type, file_system, inode, since, accepted_after)
                 VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT (\(db.words.key("path"))) DO UPDATE SET
+                ON CONFLICT (\(db.words.own.key(db.words.key("path")))) DO UPDATE SET
                     file_system_type = excluded.file_system_type, file_system = excluded.file_system,
                     inode = excluded.inode, since = excluded.since,
                     accepted_after = CASE WHEN excluded.accepted_after > library.accepted_after
@@ -65,7 +66,9 @@ extension CatalogueFile {
     /// Whether a person accepted a directory without the recorded photos as the library at `path`.
     package func wasAccepted(at path: BytePath) throws(CatalogueError) -> Bool {
         try read("reading what the library is") { db in
-            try db.value(Bool.self, "SELECT accepted_after > 0 FROM library WHERE \(db.words.isKey("path"))", [path])
+            try db.value(
+                Bool.self,
+                "SELECT accepted_after > 0 FROM library WHERE \(db.words.isKey("path"))\(db.words.own.isHost)", [path])
                 ?? false
         }
     }
@@ -82,7 +85,7 @@ extension CatalogueFile {
     /// Deletes the recorded identity of the directory at `path`.
     package func forgetLibrary(at path: BytePath) throws(CatalogueError) {
         try write("forgetting what a place is") { db in
-            try db.run("DELETE FROM library WHERE \(db.words.isKey("path"))", [path])
+            try db.run("DELETE FROM library WHERE \(db.words.isKey("path"))\(db.words.own.isHost)", [path])
         }
     }
 
@@ -92,7 +95,7 @@ extension CatalogueFile {
             try db.rows(
                 """
                 SELECT * FROM photo WHERE library = ?1 AND superseded_at IS NULL
-                AND id > coalesce((SELECT accepted_after FROM library WHERE \(db.words.isKey("path", "?1"))), 0)
+                AND id > coalesce((SELECT accepted_after FROM library WHERE \(db.words.isKey("path", "?1"))\(db.words.own.isHost)), 0)
                 ORDER BY id DESC LIMIT ?2
                 """, [path, limit]
             ).map { try StoredPhoto($0) }

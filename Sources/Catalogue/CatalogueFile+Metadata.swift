@@ -94,6 +94,7 @@ extension CatalogueFile {
                 """
                 SELECT \(StoredPhoto.columns) FROM metadata_due CROSS JOIN photo
                 WHERE photo.id = metadata_due.photo_id AND metadata_due.photo_id > ? AND library = ?
+                    \(db.words.own.cares("photo.inbox"))
                 ORDER BY metadata_due.photo_id LIMIT ?
                 """, [id, library, limit]
             ).map { DuePhoto(stored: try StoredPhoto($0), turn: try $0.value("turn")) }

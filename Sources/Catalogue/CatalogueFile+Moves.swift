@@ -46,10 +46,24 @@ package struct StoredMove: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// Records a move before the file is moved.
+    /// Records a move before the file is moved. A duplicate's is refused with ``CatalogueError/beingReturned`` if its photo is
+    /// being returned, or was.
     package func beginMove(_ move: MoveRecord) throws(CatalogueError) -> StoredMove {
         try write("recording what is about to be moved") { db in
-            StoredMove(id: try db.insert(move.columns, into: "move"), move: move)
+            if let photo = move.photoID {
+                // Locks it, so that of this and an undo one sees the other's row.
+                let isLive =
+                    try db.rowsChanged(
+                        by: "UPDATE photo SET size = size WHERE id = ? AND superseded_at IS NULL", [photo]) == 1
+                let isReturned = try db.value(
+                    Bool.self,
+                    """
+                    SELECT EXISTS (SELECT 1 FROM request
+                        WHERE photo_id = ? AND step = 'begun' AND what = 'undo' AND NOT \(db.words.own.isGone("inbox")))
+                    """, [photo])
+                if !isLive || isReturned == true { throw CatalogueError.beingReturned }
+            }
+            return StoredMove(id: try db.insert(move.columns, into: "move"), move: move)
         }
     }
 
@@ -72,7 +86,7 @@ extension CatalogueFile {
     /// Returns the unfinished moves of an inbox, oldest first.
     package func pendingMoves(inbox: String) throws(CatalogueError) -> [StoredMove] {
         try read("reading moves under way") { db in
-            try db.rows("SELECT * FROM move WHERE inbox = ? ORDER BY id", [inbox])
+            try db.rows("SELECT * FROM move WHERE inbox = ?\(db.words.own.isInbox("inbox")) ORDER BY id", [inbox])
                 .map { StoredMove(id: try $0.value("id"), move: try MoveRecord($0)) }
         }
     }

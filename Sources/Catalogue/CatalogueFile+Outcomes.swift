@@ -34,9 +34,10 @@ extension CatalogueFile {
         try outcomes("ORDER BY id DESC LIMIT ?", [limit])
     }
 
-    /// Returns the first `limit` outcomes with identifiers above `id`, oldest first.
-    package func outcomes(after id: Int64, limit: Int) throws(CatalogueError) -> [StoredOutcome] {
-        try outcomes("WHERE id > ? ORDER BY id LIMIT ?", [id, limit])
+    /// Returns the first `limit` outcomes with identifiers above `id`, oldest first. If other daemons use the catalogue, one
+    /// with a lower number may come later, but none of those that are `own`.
+    package func outcomes(after id: Int64, limit: Int, own: Bool = false) throws(CatalogueError) -> [StoredOutcome] {
+        try outcomes("WHERE id > ?\(own ? words.own.isInbox("inbox") : "") ORDER BY id LIMIT ?", [id, limit])
     }
 
     /// Returns the outcomes of files at `path` of `inbox`, or of any inbox, newest first.

@@ -8,12 +8,30 @@ extension CatalogueFile {
         _ request: RequestRecord, step: StoredRequest.Step, note: String? = nil
     ) throws(CatalogueError) -> Int64 {
         try write("recording a request") { db in
+            if step == .begun, request.what == .undo, let photo = request.photoID { try requireUnused(photo, db) }
             var columns = request.columns
             columns["step"] = step.rawValue
             columns["note"] = note
             if step != .begun { columns["ended_at"] = request.at.nanosecondsSince1970 }
             return try db.insert(columns, into: "request")
         }
+    }
+
+    /// Requires that a photo is filed, and that nobody returns it or sets a duplicate of it aside, whose source may go.
+    private func requireUnused(_ photo: Int64, _ db: any CatalogueTransaction) throws {
+        // Locks it, so that of two uses one sees the other's row.
+        let isLive = try db.rowsChanged(
+            by: "UPDATE photo SET size = size WHERE id = ? AND superseded_at IS NULL", [photo])
+        let isUsed = try db.value(
+            Bool.self,
+            """
+            SELECT EXISTS (SELECT 1 FROM move WHERE photo_id = ?1 AND NOT \(db.words.own.isGone("inbox")))
+                OR EXISTS (SELECT 1 FROM request WHERE photo_id = ?1 AND what = 'undo' AND step = 'begun')
+            """, [photo])
+        if isLive == 1, isUsed != true { return }
+        throw CatalogueError(
+            .busy, "recording a request",
+            "this photo was returned, or is, or a duplicate of it is being set aside just now")
     }
 
     /// Ends a begun request. `move` is where its file is now; nil if it was not moved. In the same transaction a photo
@@ -62,7 +80,7 @@ extension CatalogueFile {
 
     /// Returns the requests of an inbox that are under way, oldest first.
     package func pendingRequests(inbox: String) throws(CatalogueError) -> [StoredRequest] {
-        try requests("WHERE step = 'begun' AND inbox = ? ORDER BY id", [inbox])
+        try requests("WHERE step = 'begun' AND inbox = ?\(words.own.isInbox("inbox")) ORDER BY id", [inbox])
     }
 
     /// Returns the requests about an outcome, newest first.
@@ -92,7 +110,9 @@ extension CatalogueFile {
 
     /// Returns the requests of an inbox whose files are in the trash, oldest first.
     package func discarded(inbox: String) throws(CatalogueError) -> [StoredRequest] {
-        try requests("WHERE step = 'done' AND what = 'discard' AND inbox = ? ORDER BY ended_at", [inbox])
+        try requests(
+            "WHERE step = 'done' AND what = 'discard' AND inbox = ?\(words.own.isInbox("inbox")) ORDER BY ended_at",
+            [inbox])
     }
 
     /// Returns the requests of ``discarded(inbox:)`` with the nanoseconds that each file has been in the trash, counted
@@ -102,7 +122,7 @@ extension CatalogueFile {
     ) throws(CatalogueError) -> [(request: StoredRequest, age: Int64)] {
         if try discarded(inbox: inbox).isEmpty { return [] }
         return try write("counting the time of the trash") { db in
-            let last = try db.first("SELECT * FROM trash_clock")
+            let last = try db.first("SELECT * FROM trash_clock WHERE id = \(db.words.own.host)")
             var counted: Int64 = 0
             if let last {
                 let before = ClockReading(
@@ -111,11 +131,11 @@ extension CatalogueFile {
             }
             try db.run(
                 """
-                INSERT INTO trash_clock (id, counted, boot, boottime, wall) VALUES (1, ?, ?, ?, ?)
+                INSERT INTO trash_clock (id, counted, boot, boottime, wall) VALUES (\(db.words.own.host), ?, ?, ?, ?)
                 ON CONFLICT (id) DO UPDATE SET counted = excluded.counted, boot = excluded.boot,
                     boottime = excluded.boottime, wall = excluded.wall
                 """, [counted, now.boot, now.boottime, now.wall])
-            let isInTrash = "step = 'done' AND what = 'discard' AND inbox = ?"
+            let isInTrash = "step = 'done' AND what = 'discard' AND inbox = ?\(db.words.own.isInbox("inbox"))"
             try db.run("UPDATE request SET trash_from = ? WHERE trash_from IS NULL AND \(isInTrash)", [counted, inbox])
             return try db.rows(
                 "SELECT * FROM request WHERE \(isInTrash) ORDER BY id", [inbox]

@@ -172,12 +172,12 @@ extension CatalogueFile {
             arguments.append(value)
         }
         // The index of texts returns the newest first, so that it is read only until there are enough.
-        let match = words.textQuery(query)
+        let match = words.texts.query(query)
         let startsWithTexts = match != nil && query.outcome == nil
-        let hasTexts = "p.id IN (SELECT \(words.textPhoto) FROM photo_text WHERE \(words.matchesText))"
+        let hasTexts = "p.id IN (SELECT \(words.texts.photo) FROM photo_text WHERE \(words.texts.matches))"
         func contains(_ text: String) -> String { words.contains(text, "?") }
         require(
-            startsWithTexts ? words.matchesText : hasTexts,
+            startsWithTexts ? words.texts.matches : hasTexts,
             query.outcome == nil || query.words.isEmpty ? match : nil)
         // A file with an outcome may be no photo: then its path is all that is known of it.
         if query.outcome != nil, !query.words.isEmpty, let match {
@@ -186,7 +186,7 @@ extension CatalogueFile {
             arguments.append(match)
             for word in query.words { arguments.append(word) }
         }
-        if startsWithTexts { conditions.append("p.id = photo_text.\(words.textPhoto)") }
+        if startsWithTexts { conditions.append("p.id = photo_text.\(words.texts.photo)") }
         if let area = query.area {
             let box = area.box
             func isBetween(_ north: String, _ south: String, _ east: String, _ west: String) -> String {
@@ -229,7 +229,7 @@ extension CatalogueFile {
         // a rare word in the index.
         return (
             "SELECT \(columns) FROM \(source) WHERE \(conditions.joined(separator: " AND ")) ORDER BY "
-                + (startsWithTexts ? "photo_text.\(words.textPhoto)" : query.outcome == nil ? "p.id" : "o.id")
+                + (startsWithTexts ? "photo_text.\(words.texts.photo)" : query.outcome == nil ? "p.id" : "o.id")
                 + " DESC LIMIT (SELECT CAST(? AS BIGINT))",
             arguments
         )

@@ -83,7 +83,7 @@ extension CatalogueFile {
                 """
                 SELECT \(StoredPhoto.columns) FROM sidecar CROSS JOIN photo
                 WHERE photo.id = photo_id AND photo_id > ? AND library = ? AND \(db.words.isSet("is_due"))
-                    AND NOT EXISTS (SELECT 1 FROM pending_task WHERE name = 'rebuild') ORDER BY photo_id LIMIT ?
+                    \(db.words.own.cares("photo.inbox")) AND NOT EXISTS (SELECT 1 FROM pending_task WHERE name = 'rebuild') ORDER BY photo_id LIMIT ?
                 """, [id, library, limit]
             ).map { row in
                 DueSidecar(

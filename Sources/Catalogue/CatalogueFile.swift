@@ -18,6 +18,10 @@ package final class CatalogueFile: Sendable {
     package var place: CataloguePlace { server.map { .server($0.place.connection) } ?? .file(BytePath(path)) }
     /// Nil for a file.
     let server: PostgreSQLEngine?
+    /// Whether other daemons may use it, and the library, at the same time.
+    package var isShared: Bool { server != nil }
+    /// Seconds after which a daemon that has written nothing counts as away.
+    package static let lease = 30
     /// What is to be done before anything else in a catalogue in PostgreSQL; nil once it has been.
     private let opening: Locked<Opening?>
     /// The damaged file that opening set aside, with its -wal and -shm beside it.
@@ -258,7 +262,7 @@ package final class CatalogueFile: Sendable {
                 if let lostAt { try Self.beginRebuilding(at: lostAt, db) }
             }
         }
-        if let host, writes, isNew { try engine.begin(lifeOf: host) }
+        if let host, writes, !before.isCurrent { try engine.begin(lifeOf: host) }
         let schema = try engine.schema(forWriting: writes)
         guard schema.version > 0 else {
             throw CatalogueError(.missing, operation, "it is not there, or the role may not use that schema")
@@ -303,7 +307,7 @@ package final class CatalogueFile: Sendable {
     /// What the engine calls differently.
     var words: EngineWords { server == nil ? .sqlite : .postgresql }
 
-    private func engine(_ operation: String) throws -> any CatalogueEngine {
+    func engine(_ operation: String) throws -> any CatalogueEngine {
         guard let server else { return try database(operation) }
         if isClosed.withLock({ $0 }) { throw CatalogueError(.other, operation, "it is closed") }
         try opening.withLock { opening in

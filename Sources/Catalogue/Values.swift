@@ -139,6 +139,8 @@ package struct StoredIntent: Hashable, Sendable {
     package enum Step: String, Hashable, Sendable {
         /// No photo is recorded; a copy may be in the library.
         case begun
+        /// Another daemon has begun to file its content; a copy may be in the library. Only in PostgreSQL.
+        case lost
         /// Photo and outcome are recorded; the source may still be there.
         case recorded
     }

@@ -19,6 +19,14 @@ package struct Places {
     package let runtime: BytePath
     package let catalogue: CataloguePlace
 
+    /// Whether a daemon with this state directory has been a host of a catalogue in PostgreSQL, or that is unknown.
+    package var isHost: Bool {
+        do throws(SystemCallError) {
+            _ = try FileStatus(at: state.appending("host"))
+            return true
+        } catch { return error.code != .noSuchFileOrDirectory }
+    }
+
     package var stateFile: BytePath { runtime.appending("state.json") }
     package var processFile: BytePath { runtime.appending("photoinboxd.pid") }
 

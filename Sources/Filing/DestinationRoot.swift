@@ -55,6 +55,9 @@ package final class DestinationRoot {
     package let attributes: FiledAttributes
     /// The calls that its file system supports, as far as known.
     package internal(set) var means: PlacementMeans
+    /// Whether other daemons file into it. Then a copy that has its name stays until it is recorded, or the same bytes are
+    /// recorded elsewhere: another daemon may have recorded it. And an equal file may be the unrecorded copy of another.
+    package var isShared = false
     /// The tested properties of its file system; nil if it was not tested.
     package private(set) var trial: FileSystemTrial?
     /// Directories whose entries were synced since this root was opened. One that another program removes and creates

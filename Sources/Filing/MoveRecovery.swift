@@ -50,7 +50,8 @@ extension Recovery {
         case (let source?, true):
             // Copied, and the source not yet removed. Its bytes were just read in the inbox, so the copy is removed.
             _ = try root.takeBack(
-                move.destination, token: move.token, hash: move.hash, seeing: source, probe: probe, work: work)
+                move.destination, token: move.token, hash: move.hash, size: move.identity.size,
+                seeing: .source(source, move.hash), probe: probe, work: work)
             return .undone
         case (nil, true):
             try sync(parentOf: move.destination, in: root.descriptor, .destination)

@@ -17,6 +17,16 @@ extension Recovery {
         // Times are ignored; only the bytes matter.
         guard source.identity.size == pending.identity.size, try source.hash(work) == pending.hash else { return false }
         return try library.takeBack(
-            path, token: pending.token, hash: pending.hash, seeing: source, probe: probe, work: work)
+            path, token: pending.token, hash: pending.hash, size: pending.identity.size,
+            seeing: .source(source, pending.hash), probe: probe, work: work)
+    }
+
+    /// Removes the unrecorded copy at `path` if `other`, which is recorded, still stands. Returns false if the copy stays.
+    package func removeCopy(
+        of pending: PendingFiling, at path: BytePath, in library: DestinationRoot, seeing other: RecordedCopy
+    ) throws(FilingError) -> Bool {
+        try library.takeBack(
+            path, token: pending.token, hash: pending.hash, size: pending.identity.size, seeing: .recorded(other),
+            probe: probe, work: FileWork())
     }
 }

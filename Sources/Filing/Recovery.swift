@@ -83,7 +83,7 @@ package struct Recovery: Sendable {
         return try removeSource(of: pending, in: inbox, seeing: copy, work)
     }
 
-    func removeTemporary(
+    package func removeTemporary(
         _ token: String, beside path: BytePath, in root: DestinationRoot
     ) throws(FilingError) {
         guard let directory = try openParent(of: path, in: root.descriptor, .destination) else { return }
@@ -109,18 +109,26 @@ package struct Recovery: Sendable {
         try filing(.recover, side, path) { () throws(SystemCallError) in try directory.syncDirectory() }
     }
 
-    func findCopy(
+    private func findCopy(
         of pending: PendingFiling, in library: DestinationRoot, _ work: FileWork
     ) throws(FilingError) -> BytePath? {
+        try findCopies(of: pending, atMost: 1, in: library, work).first
+    }
+
+    /// Returns the paths of whole, durable copies under the names that the filing may have given.
+    package func findCopies(
+        of pending: PendingFiling, atMost limit: Int = .max, in library: DestinationRoot, _ work: FileWork = FileWork()
+    ) throws(FilingError) -> [BytePath] {
         guard let directory = try openParent(of: pending.destination, in: library.descriptor, .destination) else {
-            return nil
+            return []
         }
+        var found: [BytePath] = []
         let (wanted, size) = (pending.destination.name, pending.identity.size)
         // It may have any number, and lower numbers may be free by now.
         let numbers = try filing(.recover, .destination, pending.destination) { () throws(SystemCallError) in
             try FileNames.numbers(like: wanted, numberAfter: pending.numberAfter, in: directory)
         }
-        for number in numbers {
+        for number in numbers where found.count < limit {
             let name = FileNames.candidate(wanted, attempt: number, numberAfter: pending.numberAfter)
             if try verifiedFile(name, in: directory, hash: pending.hash, size: size, work, .recover) != nil {
                 // Opened again through the root, which syncs the directories above.
@@ -128,10 +136,10 @@ package struct Recovery: Sendable {
                 try filing(.recover, .destination, pending.destination) { () throws(SystemCallError) in
                     try parent.syncDirectory()
                 }
-                return pending.destination.parent.appending(name)
+                found.append(pending.destination.parent.appending(name))
             }
         }
-        return nil
+        return found
     }
 
     private func recordedCopy(

@@ -14,7 +14,7 @@ package struct SetMember: Sendable {
 }
 
 /// Places copies of all `members` in order: stages all, names all with one common number, then syncs the directory
-/// once. Leaves no file after an error.
+/// once. Leaves no file after an error, but in a shared root those that have their names, for recovery.
 ///
 /// The members must have the same directory and different names.
 package func place(
@@ -64,16 +64,20 @@ private final class SetPlacement {
     private func isFree(_ number: Int) throws(FilingError) -> Bool {
         for file in staged {
             if try file.isFree(number) { continue }
-            guard number == 0, try file.equalFile(under: file.plan.name, work) != nil else { return false }
+            guard number == 0, !root.isShared, try file.equalFile(under: file.plan.name, work) != nil else {
+                return false
+            }
         }
         return true
     }
 
-    /// Names every copy with the same number. Removes them all and returns false if one of the names is taken now.
+    /// Names every copy with the same number. Removes them all and returns false if one of the names is taken now. In a shared
+    /// root, throws if one of them has its name already.
     func assignNames(_ number: Int) throws(FilingError) -> Bool {
         do throws(FilingError) {
             for index in staged.indices {
                 guard let file = try name(index, number) else {
+                    if root.isShared, !placed.isEmpty { throw .noFreeName(.nameCopy, staged[index].plan.path) }
                     removePlaced()
                     return false
                 }
@@ -98,7 +102,7 @@ private final class SetPlacement {
             staged[index] = try StagedFile.stage(file.plan, from: file.source, in: root, work: work)
             return try self.name(index, number)
         case .taken:
-            guard number == 0, let equal = try file.equalFile(under: name, work) else { return nil }
+            guard number == 0, !root.isShared, let equal = try file.equalFile(under: name, work) else { return nil }
             return try file.placedFile(existing: equal, named: name)
         }
     }
@@ -113,6 +117,7 @@ private final class SetPlacement {
 
     /// Removes the copies. Errors are ignored: recovery finds the rest by their intents.
     private func removePlaced() {
+        if root.isShared { return }
         for (file, staged) in zip(placed, staged) {
             _ = try? root.takeBack(
                 file, token: staged.plan.token, hash: staged.plan.hash, seeing: staged.source, probe: WriterProbe(),

@@ -32,7 +32,7 @@ extension StagedFile {
                 let again = try StagedFile.stage(plan, from: source, in: root, work: work)
                 return try again.assignName(work: work)
             case .taken:
-                guard number == 0, let equal = try equalFile(under: name, work) else { return nil }
+                guard number == 0, !root.isShared, let equal = try equalFile(under: name, work) else { return nil }
                 return try placedFile(existing: equal, named: name)
             }
         } isFree: { number throws(FilingError) in

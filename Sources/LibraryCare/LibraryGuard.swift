@@ -9,8 +9,8 @@ import SystemPackage
 /// directory. Photos filed there would be hidden when the library is mounted again, or lost with the disk.
 ///
 /// A directory is the library if it has the recorded file system UUID and inode; or if nothing was filed yet; or if it
-/// contains most of the photos filed last, since a person then moved or restored it. Without a UUID the last check is
-/// made once for each mount.
+/// contains most of the photos filed last, since a person then moved or restored it. Without a UUID, and where other daemons
+/// file into it, the last check is made once for each mount.
 ///
 /// Any thread; reads the catalogue only if the directory is not the one that was accepted last.
 package final class LibraryGuard: Sendable {
@@ -55,7 +55,7 @@ package final class LibraryGuard: Sendable {
         let found = KnownLibrary(identity, path)
         let known = try catalogue.library(at: path)
         let isKnown = known == found
-        if !isKnown || !identity.isLasting { try requireMarks(in: root, at: path, isKnown) }
+        if !isKnown || !identity.isLasting || catalogue.isShared { try requireMarks(in: root, at: path, isKnown) }
         if let known, !identity.isOnFileSystem(of: known), try !Self.isMountPoint(root),
             try catalogue.lastFiled(into: path, limit: 1).isEmpty
         {
@@ -68,10 +68,10 @@ package final class LibraryGuard: Sendable {
     /// Throws if the catalogue was removed or replaced, so that its records are lost.
     package func requireCatalogue() throws(CatalogueError) { if let loss = catalogue.loss() { throw loss } }
 
-    /// Locks the library `root` at `path` against other daemons until another is configured. Throws
-    /// ``PlaceLock/Taken``.
+    /// Locks the library `root` at `path` until another is configured: against all other daemons, or those whose catalogue is
+    /// a file if this one's may be shared. Throws ``PlaceLock/Taken``.
     package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath) throws {
-        _ = try locks.hold(root, at: path, forGood: true)
+        _ = try locks.hold(root, at: path, forGood: true, shared: catalogue.isShared)
     }
 
     private func requireMarks(in root: borrowing OwnedDescriptor, at path: BytePath, _ isKnown: Bool) throws {

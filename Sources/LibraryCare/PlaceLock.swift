@@ -26,17 +26,17 @@ package final class PlaceLock: Sendable {
 
     /// Locks the open directory `directory` without waiting. Throws ``Taken``, or the error of opening it. On a file
     /// system without locks it holds none.
-    fileprivate init(_ directory: Int32, at path: BytePath) throws {
+    fileprivate init(_ directory: Int32, at path: BytePath, shared: Bool) throws {
         let status = try FileStatus(descriptor: directory)
         (device, inode) = (status.device, status.identity.inode)
         let opened = try descriptorCall("openat", path: path) {
             openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
         }
-        var error = Self.lock(opened)
+        var error = Self.lock(opened, shared)
         if [EBADF, EOPNOTSUPP].contains(error),
             let file = try? opened.openBeneath(Self.file, [.readWrite, OpenOptions(rawValue: O_CREAT)], mode: 0o600)
         {
-            error = Self.lock(file)
+            error = Self.lock(file, shared)
             descriptor = file
         } else {
             descriptor = opened
@@ -51,9 +51,9 @@ package final class PlaceLock: Sendable {
 
     /// Returns 0 or the error number. Does not use ``systemCall(_:path:_:)``, since EBADF is possible here; see
     /// flock(2).
-    private static func lock(_ file: borrowing OwnedDescriptor) -> Int32 {
+    private static func lock(_ file: borrowing OwnedDescriptor, _ shared: Bool) -> Int32 {
         while true {
-            if flock(file.raw, LOCK_EX | LOCK_NB) == 0 { return 0 }
+            if flock(file.raw, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 { return 0 }
             if errno != EINTR { return errno }
         }
     }
@@ -74,8 +74,10 @@ package final class PlaceLocks: Sendable {
     package init() {}
 
     /// Returns the lock of `root`, opened by `path`, and acquires it if necessary. It is held as long as the returned
-    /// object exists, or, with `forGood`, until ``release(allBut:)``. Throws ``PlaceLock/Taken`` or a system error.
-    package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath, forGood: Bool) throws -> PlaceLock {
+    /// object exists, or, with `forGood`, until ``release(allBut:)``; `shared` with others that share it. Throws ``PlaceLock/Taken`` or a system error.
+    package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath, forGood: Bool, shared: Bool = false) throws
+        -> PlaceLock
+    {
         let status = try FileStatus(of: root)
         let directory = root.raw
         let entry = entries.withLock { entries in
@@ -89,7 +91,7 @@ package final class PlaceLocks: Sendable {
                 return lock
             }
             entry.kept = nil
-            let lock = try PlaceLock(directory, at: path)
+            let lock = try PlaceLock(directory, at: path, shared: shared)
             entry.lock = lock
             if forGood { entry.kept = lock }
             return lock

@@ -160,7 +160,7 @@ package final actor LinkCoordinator: DaemonPart {
                 var isNew = false
                 while ledger.open.count < Self.most {
                     let page = try await catalogue.perform("looking for files of links") { [place = ledger.place] in
-                        try $0.outcomes(after: place, limit: Int(Self.stride))
+                        try $0.outcomes(after: place, limit: Int(Self.stride), own: true)
                     }
                     // Others may have ended while the catalogue was asked.
                     guard let now = self.ledger, !isStopped else { return }

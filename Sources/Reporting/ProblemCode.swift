@@ -22,7 +22,7 @@ package enum ProblemSeverity: String, Hashable, Comparable, CaseIterable, Sendab
 
 /// The code of a problem, which is never reused for another one. See photoinbox-problems(7).
 ///
-/// PI-1xx the daemon, PI-2xx inboxes, PI-3xx photos, PI-4xx the library, PI-5xx the catalogue.
+/// PI-1xx the daemon, PI-2xx inboxes, PI-3xx photos, PI-4xx the library, PI-5xx the catalogue, PI-6xx other hosts.
 package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case configurationRefused = "PI-101"
     case monitorDisabled = "PI-102"
@@ -75,6 +75,8 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case catalogueReplaced = "PI-505"
     case catalogueUnreachable = "PI-506"
     case catalogueTaken = "PI-507"
+
+    case hostSilent = "PI-601"
 
     package static func < (left: ProblemCode, right: ProblemCode) -> Bool { left.rawValue < right.rawValue }
 }

@@ -295,6 +295,18 @@ extension ProblemCode {
                 .stopped, title: "catalogue is in use by another photoinboxd: {path}: {reason}", effect: waiting,
                 action: "stop the other one, then restart this one; \"photoinbox hosts\" shows which it is", see: manual
             )
+
+        // MARK: PI-6xx: other hosts
+        case .hostSilent:
+            // After an outage of the server all hosts are silent, and most of them are back in a moment.
+            ProblemRow(
+                .warning, title: "host {name} silent since {next}",
+                effect: """
+                    what is in its inboxes is not filed: {count|photo|photos} when it was last seen; other hosts continue
+                    """,
+                action: "start photoinboxd there; if it never comes back: photoinbox hosts forget {name'}",
+                see: manual, showAfter: 15,
+                hiddenBy: [.everywhere(.catalogueUnreachable), .everywhere(.catalogueTaken)])
         }
     }
 }

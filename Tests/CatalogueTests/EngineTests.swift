@@ -167,7 +167,7 @@ struct EngineTests {
                 return nil
             } catch { return CatalogueError(error, "writing") }
         }
-        for (state, most) in [("40001", 5), ("40P01", 5), ("55P03", 1), ("23505", 1)] {
+        for (state, most) in [("40001", 5), ("40P01", 5), ("55P03", 1), ("23505", 5)] {
             #expect(try insert(failingAs: state, until: .max)?.code == .busy && runs == most, "\(state)")
         }
         #expect(try insert(failingAs: "40P01", until: 5) == nil && runs == 5)

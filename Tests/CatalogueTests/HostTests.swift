@@ -1,6 +1,8 @@
+import FileValues
 import PhotoModel
 import PostgreSQL
 import PostgresSupport
+import TestSupport
 import Testing
 
 @testable import Catalogue
@@ -9,10 +11,13 @@ import Testing
 @Suite(.enabled(if: PostgresPrograms.debian != nil, "\(PostgresPrograms.skipped)"))
 struct HostTests {
     private let place: CataloguePlace
+    private let server: CatalogueServer
 
     init() throws {
-        let server = try PostgresServer.shared(try #require(PostgresPrograms.debian))
-        place = .server(server.parameters("dbname=\(try server.makeDatabase())").connection)
+        let running = try PostgresServer.shared(try #require(PostgresPrograms.debian))
+        let words = running.parameters("dbname=\(try running.makeDatabase())").connection
+        place = .server(words)
+        server = CatalogueServer(words, client: "tests")
     }
 
     private func open(_ key: String, isLost: Bool = false) throws -> CatalogueFile {
@@ -20,30 +25,182 @@ struct HostTests {
             place, for: CatalogueHost(key: key, name: "machine-\(key)"), now: noon, isLost: isLost)
     }
 
-    @Test("Only the newest life of one host writes, and another host only once that one is forgotten")
+    @Test("Of each host the newest life writes; one that was forgotten writes again once it has begun anew")
     func lives() throws {
         let first = try open("a")
         try first.file(1)
         let second = try open("a")
         #expect(try failure { try first.file(2) }.code == .anotherHost)
         try second.file(2)
-        let refused = try failure { _ = try open("b") }
-        #expect(refused.code == .anotherHost && refused.message.contains("hosts forget machine-a"))
-        // The one that was refused has changed nothing.
-        try second.file(3)
-        #expect(try second.hosts().map(\.key) == ["a"])
+        let other = try open("b")
+        try other.file(3, inbox: "desk")
+        #expect(try other.hosts().map(\.name) == ["machine-a", "machine-b"])
         let command = try CatalogueFile.openForRepair(place)
-        #expect(try command.forgetHost("machine-b") == false)
+        #expect(try command.forgetHost("machine-c") == false)
         #expect(try command.forgetHost("machine-a"))
         #expect(try failure { try second.file(4) }.code == .anotherHost)
-        let third = try open("b")
-        try third.file(4)
-        #expect(try third.hosts().map(\.isForgotten) == [true, false])
-        #expect(try failure { _ = try open("a") }.code == .anotherHost)
-        #expect(try third.totals().photos == 4)
-        #expect(try command.forgetHost("machine-b"))
-        // It has nobody now, so a host that was forgotten may have it again.
+        try other.file(4, inbox: "desk")
+        #expect(try other.hosts().map(\.isForgotten) == [true, false])
         try open("a").file(5)
+        #expect(try other.totals().photos == 5)
+    }
+
+    @Test("Machines of one name get names of their own, and keep them")
+    func names() throws {
+        for _ in 0..<2 {
+            for key in ["a", "b", "c"] {
+                _ = try CatalogueFile.open(
+                    place, for: CatalogueHost(key: key, name: "nas"), now: noon, isLost: false)
+            }
+        }
+        #expect(try open("d").hosts().map(\.name) == ["machine-d", "nas", "nas-2", "nas-3"])
+    }
+
+    @Test("An inbox is one host's until that is forgotten; a refusal leaves what is recorded with it alone")
+    func inboxes() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        try a.file(1)
+        let refused = try failure { try b.file(2) }
+        #expect(refused.code == .inboxOfAnother && refused.message.contains("machine-a") && refused.leavesNothing)
+        var own = intent(3)
+        own.photo.inbox = "desk"
+        let results = try b.perform([.begin([intent(2)]), .begin([own])])
+        guard case .failure(let failed) = results[0], case .success(.begun) = results[1] else {
+            Issue.record("\(results)")
+            return
+        }
+        #expect(failed.code == .inboxOfAnother)
+        _ = try CatalogueFile.openForRepair(place).forgetHost("machine-a")
+        try b.file(2)
+        // What the other had begun is seen to by the new one of that inbox.
+        #expect(try b.pendingIntents(inbox: "card").map(\.token) == ["t1", "t2"])
+        #expect(try failure { try a.file(4) }.code == .anotherHost)
+        #expect(try failure { try open("a").file(4) }.code == .inboxOfAnother)
+    }
+
+    @Test(
+        "A content is begun by one host; one that is silent for longer than its lease loses it, and may begin it again")
+    func takeover() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        var other = intent(1)
+        (other.photo.inbox, other.token) = ("desk", "other")
+        let begun = try a.beginIntents([intent(1)])[0]
+        #expect(try failure { _ = try b.beginIntents([other]) }.code == .beingFiled(intent: begun))
+        try age("a")
+        let taken = try b.beginIntents([other])[0]
+        let lost = try #require(try a.pendingIntents(inbox: "card").first)
+        #expect(lost.step == .lost)
+        #expect(try failure { _ = try a.commitFiling(commit(begun)) }.code == .noSuchIntent(begun))
+        #expect(try failure { try a.beginAgain(lost) }.code == .beingFiled(intent: taken))
+        #expect(try a.claims(on: lost.photo.sha256).isBegun)
+        // Whose intent is lost may be the one that goes on.
+        try age("b")
+        try a.beginAgain(lost)
+        let photo = try a.commitFiling(commit(begun)).photo
+        #expect(
+            try failure { _ = try b.commitFiling(commit(taken, other.photo)) }.code == .alreadyRecorded(photo: photo))
+        let second = try #require(try b.pendingIntents(inbox: "desk").first)
+        #expect(second.step == .lost)
+        #expect(try failure { try b.beginAgain(second) }.code == .alreadyRecorded(photo: photo))
+        try b.beginAgain(second, superseding: photo)
+    }
+
+    @Test("A duplicate is not set aside while its photo is returned, and a photo is not returned while one is")
+    func uses() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        let photo = try a.file(1).photo
+        let move = MoveRecord(
+            token: "m", since: noon, inbox: "desk", path: "a.jpg", root: "/dup", destination: "desk/a.jpg",
+            outcome: .duplicate, reason: "", sha256: Array(repeating: 1, count: 32), photoID: photo,
+            identity: identity(9))
+        let undo = RequestRecord(
+            at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", photoID: photo)
+        let begun = try b.beginMove(move)
+        #expect(try failure { _ = try a.recordRequest(undo, step: .begun) }.code == .busy)
+        _ = try b.finishMove(begun.id, outcome: nil)
+        let request = try a.recordRequest(undo, step: .begun)
+        #expect(try failure { _ = try b.beginMove(move) } == .beingReturned)
+        #expect(try failure { _ = try b.recordRequest(undo, step: .begun) }.code == .busy)
+        try a.endRequest(request, at: noon, move: nil)
+        let left = try b.beginMove(move)
+        #expect(try failure { _ = try a.recordRequest(undo, step: .begun) }.code == .busy)
+        // The move of a host that never comes back keeps nobody from it.
+        _ = try CatalogueFile.openForRepair(place).forgetHost("machine-b")
+        _ = try a.recordRequest(undo, step: .begun)
+        #expect(try open("b").pendingMoves(inbox: "desk").map(\.id) == [left.id])
+    }
+
+    @Test("A host that is forgotten loses what it had begun, and the clock of its trash")
+    func forgetting() throws {
+        let a = try open("a")
+        let begun = try a.beginIntents([intent(1)])[0]
+        _ = try CatalogueFile.openForRepair(place).forgetHost("machine-a")
+        let b = try open("b")
+        #expect(try b.pendingIntents(inbox: "card").map(\.step) == [.lost])
+        let photo = try b.file(1, token: "b").photo
+        let again = try open("a")
+        #expect(try failure { _ = try again.commitFiling(commit(begun)) }.code == .alreadyRecorded(photo: photo))
+    }
+
+    @Test("Hooks have a place for each host, and hear of its own inboxes alone")
+    func hooks() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        for host in [a, b] { _ = try host.placeOfHook("h", at: noon) }
+        try a.file(1)
+        var other = intent(2)
+        other.photo.inbox = "desk"
+        let id = try b.beginIntents([other])[0]
+        let outcome = try b.commitFiling(commit(id, other.photo)).outcome
+        let interest = HookInterest(kinds: [.filed])
+        #expect(try a.hookBatch(after: 0, interest, limit: 9).events.map(\.outcome.outcome.inbox) == ["card"])
+        #expect(try b.hookBatch(after: 0, interest, limit: 9).events.map(\.outcome.outcome.inbox) == ["desk"])
+        #expect(try b.outcomes(after: 0, limit: 9, own: true).map(\.id) == [outcome])
+        #expect(try b.outcomes(after: 0, limit: 9).count == 2)
+        _ = try b.perform([.hook("h", told: outcome)])
+        #expect(try a.hookCursors().map(\.told) == [0] && b.hookCursors().map(\.told) == [outcome])
+        try b.forgetHooks(except: [])
+        #expect(try a.hookCursors().count == 1 && b.hookCursors().isEmpty)
+    }
+
+    @Test("What is due of a host that is away is another's")
+    func care() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        try a.file(1)
+        #expect(try a.photosToRead(in: "/srv/photos", after: 0, limit: 9).count == 1)
+        #expect(try b.photosToRead(in: "/srv/photos", after: 0, limit: 9).isEmpty)
+        try age("a")
+        #expect(try b.photosToRead(in: "/srv/photos", after: 0, limit: 9).count == 1)
+    }
+
+    @Test("The first version's catalogue is brought to the second, and goes on with its host")
+    func migration() throws {
+        let engine = PostgreSQLEngine(server, writes: true)
+        try engine.write { db in
+            try db.run("CREATE SCHEMA photoinbox")
+            try db.run(
+                """
+                CREATE TABLE schema_version (version bigint PRIMARY KEY, name text NOT NULL, oldest_writer bigint NOT NULL,
+                    oldest_reader bigint NOT NULL)
+                """)
+            try db.run(PostgreSQLSchema.versions[0].sql)
+            try db.run("INSERT INTO schema_version VALUES (1, '1', 1, 1)")
+            try db.run("INSERT INTO host (key, name, life, epoch, seen) VALUES ('a', 'nas', 'x', 1, now())")
+            try db.run("INSERT INTO hook VALUES ('h', 7, 1)")
+        }
+        let catalogue = try open("a")
+        #expect(try catalogue.hookCursors().map(\.told) == [7])
+        try catalogue.file(1)
+        #expect(try catalogue.hosts().map(\.name) == ["nas"])
+    }
+
+    private func age(_ key: String) throws {
+        try CatalogueFile.openForRepair(place).write("aging a host") { db in
+            try db.run("UPDATE host SET seen = clock_timestamp() - interval '1 hour' WHERE key = ?", [key])
+        }
+    }
+
+    private func commit(_ intent: Int64, _ row: PhotoRecord = photo(1)) -> FilingCommit {
+        FilingCommit(intent: intent, photo: row, filedAt: noon, reason: "complete")
     }
 
     @Test("A refusal as another's may have kept something: what was copied stays")
@@ -80,5 +237,51 @@ struct HostTests {
         #expect(try catalogue.isRebuilding() == isLost)
         catalogue.close()
         #expect(try open("a", isLost: true).isRebuilding() == isLost, "one that is there is not lost")
+    }
+
+    @Test("A heartbeat says how a host is, and counts as no write")
+    func heartbeat() throws {
+        let (first, second) = (try open("a"), try open("b"))
+        let written = first.written
+        #expect(try first.heartbeat("one").map(\.said) == [nil])
+        #expect(try first.heartbeat("two").map(\.name) == ["machine-b"])
+        #expect(try second.heartbeat("three").map(\.said) == ["two"])
+        #expect(first.written == written, "a server that lost it would else have gone back")
+        try first.file(1)
+        let command = try CatalogueFile.openForRepair(place)
+        #expect(try command.hosts().map(\.isSilent) == [false, false])
+        for (age, isSilent) in [(CatalogueFile.lease - 5, false), (CatalogueFile.lease + 1, true)] {
+            try command.write("waiting") { db in
+                try db.run(
+                    "UPDATE host SET seen = clock_timestamp() - make_interval(secs => ?) WHERE key = 'b'", [Double(age)]
+                )
+            }
+            #expect(try first.heartbeat("four").map(\.isSilent) == [isSilent])
+        }
+        try second.heartbeat("five")
+        #expect(try first.heartbeat("six").map(\.isSilent) == [false])
+        // What is longer than what a daemon writes is no daemon's.
+        let longest = String(repeating: "x", count: CatalogueFile.longestStatement)
+        try second.heartbeat(longest)
+        #expect(try first.heartbeat("seven").map(\.said) == [longest])
+        try second.heartbeat(longest + "x")
+        #expect(try first.heartbeat("eight").map(\.said) == [nil])
+        #expect(try command.forgetHost("machine-b"))
+        #expect(try failure { try second.heartbeat("nine") }.code == .anotherHost)
+        #expect(try command.hosts().map(\.isForgotten) == [false, true])
+        #expect(try command.hosts().map(\.isSilent) == [false, false])
+        let next = try open("a")
+        #expect(try failure { try first.heartbeat("ten") }.code == .anotherHost)
+        try next.heartbeat("eleven")
+        #expect(try command.hosts().first?.said == "eleven")
+    }
+
+    @Test("The server says its version, and a file has neither hosts nor a server")
+    func facts() throws {
+        let facts = try #require(try open("a").serverFacts())
+        #expect(facts.version.hasPrefix("1") && facts.roundTrip > .zero, "\(facts)")
+        let scratch = try ScratchDirectory()
+        let file = try CatalogueFile.openForWriting(scratch.appending("catalogue.sqlite"), now: noon)
+        #expect(try file.serverFacts() == nil && file.heartbeat("one").isEmpty && file.hosts().isEmpty)
     }
 }

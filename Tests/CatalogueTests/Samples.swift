@@ -57,9 +57,12 @@ struct Place {
 extension CatalogueFile {
     /// Files photo `number` from intent to commit.
     @discardableResult
-    func file(_ number: UInt8, supersedes: Int64? = nil) throws -> FiledIDs {
-        let new = intent(number)
-        let token = supersedes.map { "\(new.token) after \($0)" } ?? new.token
+    func file(
+        _ number: UInt8, inbox: String = "card", token given: String? = nil, supersedes: Int64? = nil
+    ) throws -> FiledIDs {
+        var new = intent(number)
+        new.photo.inbox = inbox
+        let token = given ?? supersedes.map { "\(new.token) after \($0)" } ?? new.token
         let id = try beginIntent(
             token: token, temporary: new.temporary, photo: new.photo, since: noon, supersedes: supersedes)
         return try commitFiling(

@@ -218,3 +218,27 @@ struct StateReportTests {
         #expect(warning.contains(#""interval_seconds":60"#))
     }
 }
+
+/// What a daemon says of itself to other hosts.
+struct HostReportTests {
+    @Test("What a host says fits, with its worst problems, and not that others are silent")
+    func limit() throws {
+        let limit = 4096
+        var state = DaemonState()
+        var board = ProblemBoard()
+        board.raise(.libraryMissing, [.path: .text(String(repeating: "/\u{1F4F7}\"", count: 2_000))], at: 0)
+        for number in 0..<250 {
+            let name = String(repeating: "\u{301}", count: 500) + "\(number)"
+            board.raise(.hostSilent, subject: name, [.name: .text(name)], at: 0)
+            board.raise(.inboxMissing, subject: name, [.inbox: .text(name)], at: 0)
+        }
+        state.problems = board.all.map { DaemonState.Problem($0, hiddenBy: nil, clock: .universal, of: .system) }
+        state.program.status = String(repeating: "\u{1}\u{1F4F7}\"", count: 2_000)
+        let text = HostReport(state, waitingBytes: .max, filedLastHour: .max).text(limit: limit)
+        #expect(text.utf8.count <= limit)
+        let read = try #require(HostReport(json: Array(text.utf8)))
+        #expect(read.problems.first?.code == "PI-401" && read.problems.count > 1)
+        #expect(read.problems.dropFirst().allSatisfy { $0.code == "PI-203" })
+        #expect(read.waitingBytes == .max && read.filedLastHour == .max)
+    }
+}

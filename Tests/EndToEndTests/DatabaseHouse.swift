@@ -9,7 +9,7 @@ import Testing
 struct DatabaseHouse {
     let house: House
     private let server: PostgresServer
-    private let database: String
+    let database: String
     /// Where the server's socket seems to be.
     private var socket: String { house.path("pg/.s.PGSQL.5432") }
 
@@ -25,26 +25,79 @@ struct DatabaseHouse {
     }
 
     /// Makes another configuration, for a daemon with this state directory.
-    func configure(state: String = "st") throws {
+    func configure(state: String = "st", inbox: String = "inbox", library: String = "library") throws {
         try house.configure(
             """
-            library = "@library"
+            library = "@\(library)"
             state = "@\(state)"
             catalogue = "host=@pg user=tester dbname=\(database)"
-            [inbox.inbox]
-            path = "@inbox"
+            [inbox.\(inbox)]
+            path = "@\(inbox)"
             """)
     }
 
-    /// Launches a daemon with the present configuration.
-    func launch() throws -> RunningProgram {
-        try house.launch(["--config", house.path("photoinbox.toml"), "--log-level", "debug"])
+    /// Launches a daemon with the present configuration, by default in its file.
+    func launch(_ configuration: String = "photoinbox.toml") throws -> RunningProgram {
+        try house.launch(["--config", house.path(configuration), "--log-level", "debug"])
+    }
+
+    /// Starts another daemon of the same catalogue and library, with a state and an inbox of its own.
+    func startAnother(_ name: String, reporting parts: [String] = []) async throws -> RunningProgram {
+        try makeDirectory(house.path(name))
+        try configure(state: "st-\(name)", inbox: name)
+        try runProgram(["/bin/mv", house.path("photoinbox.toml"), house.path("\(name).toml")])
+        try configure()
+        let daemon = try launch("\(name).toml")
+        try await daemon.lines(holding: ["ready: "] + parts)
+        return daemon
+    }
+
+    /// Has a daemon count as silent for long, by the name that the catalogue knows it by.
+    func age(_ host: String) throws {
+        _ = try query(
+            "UPDATE host SET seen = clock_timestamp() - interval '1 hour' WHERE name = '\(host)'", in: "photoinbox")
     }
 
     func start(reporting parts: [String] = []) async throws -> RunningProgram {
         let daemon = try launch()
         try await daemon.lines(holding: ["ready: "] + parts)
         return daemon
+    }
+
+    /// Nothing is recorded as filed until it ends.
+    struct Block {
+        private let over = DispatchSemaphore(value: 0)
+        private let thread: Foundation.Thread
+
+        init(_ parameters: PostgresParameters) {
+            let (begun, over) = (DispatchSemaphore(value: 0), over)
+            thread = Foundation.Thread {
+                _ = try? PostgresConnection(parameters).transaction(.write, within: .seconds(600)) { transaction in
+                    _ = try transaction.rows("LOCK TABLE photo IN SHARE MODE")
+                    begun.signal()
+                    over.wait()
+                }
+                over.signal()
+            }
+            thread.start()
+            begun.wait()
+        }
+
+        func end() {
+            over.signal()
+            while !thread.isFinished { sched_yield() }
+        }
+    }
+
+    func blockCommits() -> Block { Block(server.parameters("dbname=\(database)", schema: "photoinbox")) }
+
+    /// Waits until a daemon's transaction waits for a ``Block``.
+    func waitUntilCommitWaits() async throws {
+        try await poll {
+            try query("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'photoinbox.photo'::regclass")
+        } until: {
+            !$0.isEmpty
+        }
     }
 
     func connect() throws {

@@ -149,7 +149,8 @@ struct PagesTests {
         for file in [
             "Hooks/HookInput", "CommandSupport/CommandFailure", "photoinbox/Explain/ExplainCommand",
             "Explaining/Account",
-            "CommandContact/State/PartReports", "CommandContact/State/StateReport",
+            "CommandContact/State/HostsReport", "CommandContact/State/PartReports", "CommandContact/State/StateReport",
+            "photoinbox/Commands/StatusCommand", "photoinbox/Maintain/HostsCommand",
             "Explaining/Explanation+Output", "CommandContact/Records/OutcomeJSON",
             "CommandSupport/Terminal", "Top/TopSample",
         ] {

@@ -1,6 +1,6 @@
 import PostgreSQL
 
-/// A daemon, as a catalogue in PostgreSQL knows it: only one may write there, and only its newest life.
+/// A daemon, as a catalogue in PostgreSQL knows it. Only its newest life may write there.
 package struct CatalogueHost: Hashable, Sendable {
     /// Of its state directory, for good.
     package let key: String
@@ -14,15 +14,15 @@ package struct CatalogueHost: Hashable, Sendable {
     }
 }
 
-/// One life of a daemon: what it writes is refused once another has begun, of this or of another daemon.
+/// One life of a daemon: what it writes is refused once another of it has begun.
 ///
 /// A connection that was lost may have a commit under way that nobody hears of. So each connection begins another epoch,
 /// which waits for that commit, and after which no write of an earlier epoch is accepted.
 struct CatalogueLife {
     private let host: CatalogueHost
-    /// Of this process.
-    private let token = "\(UInt64.random(in: .min ... .max))"
-    private var number: (host: Int64, epoch: Int64)?
+    /// Of this process: its row's `life` until another process begins one.
+    let token = "\(UInt64.random(in: .min ... .max))"
+    private(set) var number: (host: Int64, epoch: Int64)?
     /// Writes whose commit was answered, over all lives.
     private(set) var written: Int64
     /// Whether an earlier state of the database was met: the library has photos that it does not know.
@@ -72,20 +72,23 @@ struct CatalogueLife {
     }
 
     private func begin(_ db: PostgreSQLTransaction) throws -> SQLRow? {
-        if let other = try CatalogueHostRow.all(db).first(where: { $0.key != host.key && !$0.isForgotten }) {
-            throw CatalogueError(
-                .anotherHost, "opening the catalogue",
-                "it is that of photoinboxd on \(other.name), which wrote last \(other.silence) s ago. Each state "
-                    + "directory needs a database of its own. If that one never comes back: photoinbox hosts forget \(other.name)"
-            )
-        }
-        return try db.first(
+        // Of columns that the first version has: this may be before the migration.
+        let names = try db.values(String.self, "SELECT name FROM host WHERE key <> ?", [host.key])
+        let name = ([host.name] + (2...names.count + 2).map { "\(host.name)-\($0)" }).first { !names.contains($0) }
+        let row = try db.first(
             """
             INSERT INTO host (key, name, life, epoch, seen) VALUES (?, ?, ?, 1, clock_timestamp())
-            ON CONFLICT (key) DO UPDATE SET name = excluded.name, life = excluded.life, epoch = host.epoch + 1,
-                seen = excluded.seen, forgotten_at = NULL
+            ON CONFLICT (key) DO UPDATE SET life = excluded.life, epoch = host.epoch + 1, seen = excluded.seen,
+                forgotten_at = NULL
             RETURNING id, epoch, writes
-            """, [host.key, host.name, token])
+            """, [host.key, name, token])
+        // What came from a file is the first one's that begins.
+        if let row, try db.value(Bool.self, "SELECT to_regclass('inbox') IS NOT NULL") == true {
+            let id: Int64 = try row.value("id")
+            for table in ["library", "hook"] { try db.run("UPDATE \(table) SET host = ? WHERE host = 0", [id]) }
+            try db.run("UPDATE trash_clock SET id = ? WHERE id = 0", [id])
+        }
+        return row
     }
 
     /// Has the server refuse all of a transaction that is not this life's, in the same round trip as what follows.

@@ -17,8 +17,8 @@ final class PostgreSQLEngine: CatalogueEngine {
     private let reader: Locked<PostgreSQLLane>
     /// A write failed, and its commit may be under way still: it must have happened, or never happen, before anything is read.
     private let isUnsettled = Locked(false)
-    /// See ``CatalogueLife``: writes that were answered, and whether an earlier state of the database was met.
-    let record = Locked<(written: Int64, wentBack: Bool)>((0, false))
+    /// See ``CatalogueLife``: writes that were answered, whether an earlier state of the database was met, and whose life it is.
+    let record = Locked<(written: Int64, wentBack: Bool, host: Int64?)>((0, false, nil))
 
     /// - Parameters:
     ///   - isPatient: a write may take as long as a read: for one that changes many rows.
@@ -42,14 +42,27 @@ final class PostgreSQLEngine: CatalogueEngine {
             }
         }
         var value: Value?
+        let host = record.withLock(\.host)
         try reader.withLock { lane in
-            value = try lane.run(.read, within: readLimit, while: goesOn, body)
+            lane.host = host
+            value = try lane.run(.read, within: readLimit, isCounted: false, while: goesOn, body)
         }
         return try value.required()
     }
 
     func write<Value>(_ body: (any CatalogueTransaction) throws -> Value) throws -> Value {
         try write(within: limit, body)
+    }
+
+    /// A write that is not one of those that the host's row counts, since it may be lost with the server although it was
+    /// answered. `body` has to find the row by the life that it is given.
+    func writeUncounted<Value>(
+        _ body: (any CatalogueTransaction, _ life: String) throws -> Value
+    ) throws -> Value {
+        guard let life = writer.withLock({ $0.token }) else {
+            throw CatalogueError(.other, "writing of a host", "only the daemon is one")
+        }
+        return try write(within: limit, isCounted: false) { db in try body(db, life) }
     }
 
     /// From now on only the newest life of `host` writes.
@@ -61,12 +74,12 @@ final class PostgreSQLEngine: CatalogueEngine {
     }
 
     private func write<Value>(
-        within limit: Duration, _ body: (any CatalogueTransaction) throws -> Value
+        within limit: Duration, isCounted: Bool = true, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
         var value: Value?
         try writer.withLock { lane in
             defer { lane.note(in: record) }
-            do { value = try lane.run(.write, within: limit, while: nil, body) } catch {
+            do { value = try lane.run(.write, within: limit, isCounted: isCounted, while: nil, body) } catch {
                 isUnsettled.withLock { $0 = true }
                 throw error
             }
@@ -122,10 +135,14 @@ private struct PostgreSQLLane {
     private var connection: PostgresConnection?
     /// Nil for programs that are no daemon, and for reading.
     private var life: CatalogueLife?
+    /// For reading: the daemon whose rows are asked for.
+    var host: Int64?
     /// After a failure to connect: its error is thrown until then, so that callers that come together wait once.
     private var failure: (error: any Error, until: ContinuousClock.Instant, pause: Duration)?
 
     init(_ parameters: PostgresParameters) { self.parameters = parameters }
+
+    var token: String? { life?.token }
 
     /// How often a write is run until no other writer ends it.
     private static let runs = 5
@@ -139,23 +156,23 @@ private struct PostgreSQLLane {
         _ = try connected()
     }
 
-    func note(in record: Locked<(written: Int64, wentBack: Bool)>) {
-        if let life { record.withLock { $0 = (life.written, life.wentBack) } }
+    func note(in record: Locked<(written: Int64, wentBack: Bool, host: Int64?)>) {
+        if let life { record.withLock { $0 = (life.written, life.wentBack, life.number?.host) } }
     }
 
     /// Begins the next epoch if a daemon's connection was lost.
     mutating func settle() throws { if life != nil { _ = try connected() } }
 
     mutating func run<Value>(
-        _ access: PostgresConnection.Access, within limit: Duration, while goesOn: (() -> Bool)?,
+        _ access: PostgresConnection.Access, within limit: Duration, isCounted: Bool, while goesOn: (() -> Bool)?,
         _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
         var left = access == .write ? Self.runs : 1
         while true {
             left -= 1
             do {
-                let value = try runOnce(access, within: limit, while: goesOn, body)
-                if access == .write { life?.wrote() }
+                let value = try runOnce(access, within: limit, isCounted: isCounted, while: goesOn, body)
+                if isCounted { life?.wrote() }
                 return value
             } catch let error as PostgresError {
                 // What was committed, and how often was written, is found out with the next epoch.
@@ -169,29 +186,35 @@ private struct PostgreSQLLane {
     }
 
     private mutating func runOnce<Value>(
-        _ access: PostgresConnection.Access, within limit: Duration, while goesOn: (() -> Bool)?,
+        _ access: PostgresConnection.Access, within limit: Duration, isCounted: Bool, while goesOn: (() -> Bool)?,
         _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
         let isKept = connection?.isOpen == true
         let progress = PostgreSQLProgress()
         // By itself, since `run` is given a copy of this value as it was before its arguments were evaluated.
         var connection = try connected()
-        do { return try run(connection, access, limit, goesOn, progress, body) } catch let error as PostgresError {
+        do { return try run(connection, access, limit, isCounted, goesOn, progress, body) } catch let error
+            as PostgresError
+        {
             // The server may have closed a connection that was not used for long. If nothing was answered on it, nothing
             // was done, and `body` has seen nothing.
             guard isKept, error.kind == .unreachable, !progress.hasAnswer else { throw error }
             connection = try connected()
-            return try run(connection, access, limit, goesOn, progress, body)
+            return try run(connection, access, limit, isCounted, goesOn, progress, body)
         }
     }
 
     private func run<Value>(
-        _ connection: PostgresConnection, _ access: PostgresConnection.Access, _ limit: Duration,
+        _ connection: PostgresConnection, _ access: PostgresConnection.Access, _ limit: Duration, _ isCounted: Bool,
         _ goesOn: (() -> Bool)?, _ progress: PostgreSQLProgress, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
-        let life = access == .write ? life : nil
+        let life = isCounted ? life : nil
         return try connection.transaction(access, within: limit, while: goesOn) { transaction in
             try life?.require(in: transaction)
+            if let host {
+                try transaction.enqueue(
+                    "SELECT set_config('photoinbox.host', CAST(? AS TEXT), true)", [.text("\(host)")])
+            }
             return try body(PostgreSQLTransaction(transaction, progress, while: goesOn))
         }
     }
@@ -230,12 +253,13 @@ extension Optional {
 }
 
 extension PostgresError: EngineError {
-    /// A deadlock, or a serialization failure.
-    fileprivate var isConflict: Bool { sqlState == "40P01" || sqlState == "40001" }
+    /// A deadlock, a serialization failure, or two that record the same at once: run again, one finds what the other has done.
+    fileprivate var isConflict: Bool { ["40P01", "40001", "23505"].contains(sqlState) }
 
     var catalogueCode: CatalogueError.Code {
         if sqlState == PostgreSQLSchema.anotherLife { return .anotherHost }
         if sqlState == PostgreSQLSchema.wentBack { return .replaced }
+        if sqlState == PostgreSQLSchema.inboxOfAnother { return .inboxOfAnother }
         return switch kind {
         case .unreachable, .shuttingDown: .unreachable
         case .unknownOutcome: .unknownOutcome
@@ -252,5 +276,8 @@ extension PostgresError: EngineError {
     }
 
     var number: Int32 { 0 }
-    var text: String { description }
+    /// A refusal is for people; the rest also for who looks for its cause.
+    var text: String {
+        sqlState == PostgreSQLSchema.inboxOfAnother ? String(message.prefix { $0 != ";" }) : description
+    }
 }

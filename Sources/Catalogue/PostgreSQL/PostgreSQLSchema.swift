@@ -18,7 +18,10 @@ enum PostgreSQLSchema {
             name: "1 as SQLite has it after 17",
             sql:
                 "DO $version$ BEGIN\n\([functions, tables, texts, tiles, due, hosts].joined(separator: "\n"))\nEND $version$",
-            oldestWriter: 1, oldestReader: 1)
+            oldestWriter: 1, oldestReader: 1),
+        Version(
+            name: "2 several daemons", sql: "DO $version$ BEGIN\n\(severalHosts)\nEND $version$", oldestWriter: 2,
+            oldestReader: 1),
     ]
 
     // MARK: - Functions
@@ -477,6 +480,7 @@ enum PostgreSQLSchema {
     /// States of errors that are not PostgreSQL's.
     static let anotherLife = "PI001"
     static let wentBack = "PI002"
+    static let inboxOfAnother = "PI003"
 
     /// Daemons: the one that is not forgotten writes, and by `epoch` the newest connection of its newest life.
     private static let hosts = """
@@ -503,6 +507,90 @@ enum PostgreSQLSchema {
                 RAISE EXCEPTION 'another photoinboxd writes in this catalogue' USING ERRCODE = '\(anotherLife)';
             END IF;
         END $$;
+        """
+
+    /// Any number of daemons, each with inboxes of names that no other has. What a row belongs to is found by its inbox; tables
+    /// without one have the daemon's number, 0 for what was copied and nobody's yet.
+    private static let severalHosts = """
+        DROP INDEX host_alone;
+        UPDATE host SET name = name || '-' || left(key, 8)
+            WHERE EXISTS (SELECT FROM host AS other WHERE other.name = host.name AND other.id < host.id);
+        -- A daemon of the first version writes no more.
+        UPDATE host SET epoch = epoch + 1;
+        CREATE UNIQUE INDEX host_name ON host (name);
+        ALTER TABLE host ADD COLUMN said text COLLATE "C";
+        CREATE TABLE inbox (name text COLLATE "C" PRIMARY KEY, host bigint NOT NULL REFERENCES host (id));
+        CREATE INDEX inbox_host ON inbox (host);
+        INSERT INTO inbox SELECT DISTINCT outcome.inbox, host.id FROM outcome, host
+            WHERE host.forgotten_at IS NULL AND left(outcome.inbox, 1) <> '(';
+
+        -- The daemon whose transaction it is; 0 for a command's.
+        CREATE FUNCTION own_host() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE RETURN
+            coalesce(nullif(current_setting('photoinbox.host', true), ''), '0')::bigint;
+        CREATE OR REPLACE FUNCTION require_life(host bigint, life bigint, written bigint)
+        RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+            UPDATE host SET seen = clock_timestamp(), writes = writes + 1 WHERE id = $1 AND epoch = $2 AND writes = $3;
+            IF FOUND THEN
+                PERFORM set_config('photoinbox.host', $1::text, true);
+                RETURN true;
+            ELSIF EXISTS (SELECT FROM host WHERE id = $1 AND epoch = $2) THEN
+                RAISE EXCEPTION 'the database went back to an earlier state' USING ERRCODE = '\(wentBack)';
+            ELSE
+                RAISE EXCEPTION 'another photoinboxd writes in this catalogue' USING ERRCODE = '\(anotherLife)';
+            END IF;
+        END $$;
+        CREATE FUNCTION is_live(seen timestamptz, forgotten_at timestamptz) RETURNS boolean LANGUAGE sql STABLE RETURN
+            forgotten_at IS NULL AND seen > clock_timestamp() - interval '\(CatalogueFile.lease) seconds';
+        CREATE FUNCTION is_away(inbox_name text) RETURNS boolean LANGUAGE sql STABLE RETURN
+            coalesce((SELECT host.id <> own_host() AND NOT is_live(seen, forgotten_at)
+                FROM inbox JOIN host ON host.id = inbox.host WHERE inbox.name = inbox_name), false);
+        -- Of inboxes whose daemon is away one takes care that is not.
+        CREATE FUNCTION is_cared_for(inbox_name text) RETURNS boolean LANGUAGE sql STABLE RETURN
+            own_host() = coalesce(
+                (SELECT host.id FROM inbox JOIN host ON host.id = inbox.host
+                    WHERE inbox.name = inbox_name AND (is_live(seen, forgotten_at) OR host.id = own_host())),
+                (SELECT min(id) FROM host WHERE is_live(seen, forgotten_at)), own_host());
+
+        -- An inbox is that of the daemon that first records something of it, until that is forgotten.
+        CREATE FUNCTION claim_inbox(wanted text) RETURNS boolean LANGUAGE plpgsql AS $$
+        DECLARE
+            owner record;
+        BEGIN
+            IF own_host() = 0 OR wanted IS NULL OR left(wanted, 1) = '(' THEN RETURN true; END IF;
+            FOR attempt IN 1..3 LOOP
+                SELECT host.* INTO owner FROM inbox JOIN host ON host.id = inbox.host WHERE inbox.name = wanted;
+                IF owner.id = own_host() THEN RETURN true; END IF;
+                IF owner.id IS NULL THEN
+                    INSERT INTO inbox (name, host) VALUES (wanted, own_host()) ON CONFLICT (name) DO NOTHING;
+                ELSIF owner.forgotten_at IS NOT NULL THEN
+                    UPDATE inbox SET host = own_host() WHERE name = wanted AND host = owner.id;
+                END IF;
+            END LOOP;
+            RAISE EXCEPTION 'the inbox % is that of photoinboxd on %: configure another name for it here', wanted, owner.name
+                USING ERRCODE = '\(inboxOfAnother)';
+        END $$;
+        CREATE FUNCTION claim_inbox() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            PERFORM claim_inbox(new.inbox);
+            RETURN new;
+        END $$;
+        CREATE TRIGGER claim_inbox BEFORE INSERT ON intent FOR EACH ROW EXECUTE FUNCTION claim_inbox();
+        CREATE TRIGGER claim_inbox BEFORE INSERT ON move FOR EACH ROW EXECUTE FUNCTION claim_inbox();
+        CREATE TRIGGER claim_inbox BEFORE INSERT ON outcome FOR EACH ROW EXECUTE FUNCTION claim_inbox();
+        CREATE TRIGGER claim_inbox BEFORE INSERT ON kept_source FOR EACH ROW EXECUTE FUNCTION claim_inbox();
+        CREATE TRIGGER claim_inbox BEFORE INSERT ON request FOR EACH ROW EXECUTE FUNCTION claim_inbox();
+
+        ALTER TABLE intent DROP CONSTRAINT intent_step_check;
+        ALTER TABLE intent ADD CONSTRAINT intent_step_check CHECK (step IN ('begun', 'lost', 'recorded'));
+        CREATE UNIQUE INDEX intent_content ON intent (sha256) WHERE step = 'begun' AND role IS DISTINCT FROM 'sidecar';
+        CREATE INDEX intent_inbox ON intent (inbox);
+
+        ALTER TABLE library ADD COLUMN host bigint NOT NULL DEFAULT own_host();
+        DROP INDEX library_path;
+        CREATE UNIQUE INDEX library_path ON library (host, \(key("path")));
+        ALTER TABLE hook ADD COLUMN host bigint NOT NULL DEFAULT own_host();
+        ALTER TABLE hook DROP CONSTRAINT hook_pkey, ADD PRIMARY KEY (host, name);
+        ALTER TABLE trash_clock DROP CONSTRAINT trash_clock_id_check;
+        UPDATE trash_clock SET id = 0;
         """
 
     private static let tiles = """

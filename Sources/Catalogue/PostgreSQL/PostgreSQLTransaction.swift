@@ -81,6 +81,10 @@ struct PostgreSQLTransaction: CatalogueTransaction {
         } catch {
             _ = try transaction.run("ROLLBACK TO SAVEPOINT part")
             try transaction.enqueue("RELEASE SAVEPOINT part", [])
+            // A refusal of this part alone.
+            if let error = error as? PostgresError, error.sqlState == PostgreSQLSchema.inboxOfAnother {
+                throw CatalogueError(error, "recording it")
+            }
             throw error
         }
     }

@@ -7,7 +7,7 @@ extension EngineWords {
         localDay: { "date(\($0) / 1000000000, 'unixepoch', 'localtime')" },
         contains: { "instr(lower(\($0)), lower(\($1))) > 0" },
         containsBytes: { "instr(\($0), \($1)) > 0" }, joinedPath: { "CAST(\($0) || '/' || \($1) AS BLOB)" },
-        matchesText: "photo_text MATCH ?", textPhoto: "rowid", textQuery: { $0.fts5 },
+        texts: Texts(matches: "photo_text MATCH ?", photo: "rowid", query: { $0.fts5 }),
         copies: Copies(
             lastNumber: { "SELECT max(seq) AS last FROM sqlite_sequence WHERE name = '\($0)'" },
             continueNumbers: {
@@ -17,7 +17,11 @@ extension EngineWords {
                     FROM (SELECT max(coalesce(max(id), 0), coalesce(?, 0)) AS last FROM \($0)) WHERE last > 0
                         AND EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '\($0)' AND sql LIKE '%AUTOINCREMENT%')
                 """
-            }, statistics: { _ in nil }))
+            }, statistics: { _ in nil }),
+        own: Own(
+            host: "1", mayMiss: false, isHost: "", key: { $0 }, isInbox: { _ in "" }, cares: { _ in "" },
+            isAway: { _ in "0" },
+            isGone: { _ in "0" }))
 }
 
 extension SearchQuery {

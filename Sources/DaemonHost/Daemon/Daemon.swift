@@ -11,6 +11,7 @@ import LibraryCare
 import Links
 import LinuxKernel
 import Logging
+import PhotoModel
 import QueueActors
 package import Settings
 import SystemMonitor
@@ -114,8 +115,9 @@ package actor Daemon {
             state: state, catalogue: catalogue, libraryGuard: libraryGuard, generation: generation, log: log,
             onChange: { auditor.checkPlacesSoon() }, refresh: { await libraryWatch.readFree() },
             recheck: { photos, isComplete in auditor.recheck(photos, wasReadWhole: isComplete) })
+        let reporter = settings.catalogue.file == nil ? HostReporter(catalogue: catalogue, state: state) : nil
         // In this order they come into force, start and begin to end; what they began to end is waited for in it, too.
-        let parts: [any DaemonPart] = [
+        let known: [(any DaemonPart)?] = [
             // First, so that nothing is filed from directories that a mount has joined.
             libraryWatch, auditor,
             // Hooks have seconds to end, while cards and links do.
@@ -129,6 +131,7 @@ package actor Daemon {
             ThumbnailService(catalogue: catalogue.file, problems: problems),
             // Requests are refused before the generation ends that would carry them out.
             ControlSocket(control, service: service, state: state, log: log),
+            reporter,
             // It pings until all that may take long has ended, and no tick writes metrics that have been removed.
             try Watchdog(service: service, state: state),
             MetricsWriter(bell: controlQueue, state: state, log: log),
@@ -138,6 +141,7 @@ package actor Daemon {
                 onClock: { [generation] in generation.withLock { $0 }?.clockChanged() }),
             DumpWriter(state: state, log: log),
         ]
+        let parts = known.compactMap(\.self)
         state.set(parts)
         catalogue.whenOutcomesAreRecorded { for part in parts { part.outcomesRecorded() } }
         problems.whenShown { [weak state] in

@@ -191,7 +191,7 @@ package final class StorageProblems: Sendable {
             case .diskFull: rows[.catalogueFull] = common
             case .anotherHost: rows[.catalogueTaken] = common.merging([.reason: .text(error.message)]) { $1 }
             // Transient, or of one photo alone: it shows nothing of the rest.
-            case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent: return
+            case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent, .inboxOfAnother: return
             case .corrupt: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }
             case _ where reporter.settings?.catalogue.file == nil:
                 rows[.catalogueUnreachable] = common.merging([.reason: .text("\(error)")]) { $1 }

@@ -110,6 +110,8 @@ struct FilingTransaction {
             return try place(
                 members.map { SetMember(source: $0.hashed.member.source, plan: $0.plan) }, in: library, work: work)
         } catch {
+            // Another sync may succeed though this one has lost a name.
+            if library.isShared, error.step == .syncDestination { inbox.distrusted.formUnion(tokens) }
             // Their intents stay until recovery has seen that nothing of them is left, which the failure may have kept us
             // from removing.
             inbox.requireRecovery(after: error)
@@ -142,6 +144,10 @@ struct FilingTransaction {
                 })
         } catch let error as CatalogueError where !error.leavesNothing {
             // It may be recorded all the same. Only reading the catalogue again can show that, so the copies stay until then.
+            inbox.requireRecovery(after: error)
+            throw error
+        } catch let error as CatalogueError where inbox.catalogue.file.isShared {
+            // Another daemon may have recorded them: they stay, and recovery finds out who has the content.
             inbox.requireRecovery(after: error)
             throw error
         } catch {

@@ -16,6 +16,8 @@ final class InboxContext {
     /// By their tokens, filings and moves that this life works on, which recovery must leave alone; with their plan, if
     /// they are moves.
     var underWay: [String: MoveRecord?] = [:]
+    /// By their tokens, filings whose copies have names that may not be durable: none is recorded.
+    var distrusted: Set<String> = []
     /// The inbox could not be opened at the last try.
     var isInboxAway = false
 
@@ -95,6 +97,7 @@ final class InboxContext {
             isInboxAway = isInboxAway || taken.path == spec.path
             return deferred("\(taken)", symptoms(of: taken))
         case let error as CatalogueError:
+            if error.code == .inboxOfAnother { isInboxAway = true }
             guard case .beingFiled = error.code else {
                 return deferred("the catalogue refused: \(error)", symptoms(of: error))
             }
@@ -155,7 +158,9 @@ final class InboxContext {
     /// What a failure shows of the library, the catalogue and the inbox, if anything.
     func symptoms(of error: any Error) -> [Symptom] {
         switch error {
-        case let failure as CatalogueError: return [.catalogue(failure: failure)]
+        case let failure as CatalogueError:
+            if failure.code == .inboxOfAnother { return [.inboxTaken(inbox: spec.name, reason: failure.message)] }
+            return [.catalogue(failure: failure)]
         case let refusal as LibraryGuard.Refusal: return [.library(failure: .replaced("\(refusal)"))]
         case is LibraryGuard.PlaceAway: return []
         case let taken as PlaceLock.Taken:

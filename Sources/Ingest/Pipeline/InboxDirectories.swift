@@ -80,6 +80,7 @@ final class InboxDirectories {
         do throws(SystemCallError) {
             if path != places.library { try makeDirectory(path, mode: attributes.directoryMode) }
             let opened = try DestinationRoot(path, attributes: attributes)
+            opened.isShared = path == places.library && catalogue.file.isShared
             roots[path] = opened
             return opened
         } catch {

@@ -163,8 +163,8 @@ final class Prover {
         guard inbox.recovery.withLock({ $0.isPending }) else { return false }
         return try await inbox.catalogue.perform("reading intents") { [name = spec.name] catalogue in
             try catalogue.pendingMoves(inbox: name).contains { $0.move.path == path }
-                || catalogue.pendingIntents().contains {
-                    $0.photo.inbox == name && $0.photo.sourcePath == path && $0.step == .recorded
+                || catalogue.pendingIntents(inbox: name).contains {
+                    $0.photo.sourcePath == path && $0.step == .recorded
                 }
         }
     }

@@ -1,6 +1,7 @@
 import Catalogue
 import FileValues
 import Filing
+import FleetRules
 import LinuxKernel
 import QueueActors
 
@@ -44,12 +45,19 @@ final class RecoveryRunner {
         var symptoms: [Symptom] = []
         do {
             let name = spec.name
+            try await inbox.catalogue.perform("serving an inbox") { try $0.claimInbox(name) }
             for set in try await pendingIntents().bySet where !set.contains(where: { isUnderWay($0.token) }) {
-                guard let first = set.first else { continue }
-                inbox.subsystem.enter("recovering \(name)/\(first.photo.sourcePath.escaped)")
-                do { symptoms += set.count > 1 ? try await recover(set) : try await recover(first) } catch {
-                    symptoms += failed(error)
+                inbox.subsystem.enter("recovering \(name)/\(set[0].photo.sourcePath.escaped)")
+                // What was under way when it was read has been recorded or closed since.
+                let ids = set.map(\.id)
+                let set = try await inbox.catalogue.perform("reading intents") { file in
+                    try ids.compactMap { try file.pendingIntent($0) }
                 }
+                guard let first = set.first else { continue }
+                do {
+                    try await giveUpDistrusted(set)
+                    symptoms += set.count > 1 ? try await recover(set) : try await recover(first)
+                } catch { symptoms += failed(error) }
             }
             let moves = try await inbox.catalogue.perform("reading moves") { try $0.pendingMoves(inbox: name) }
             for move in moves where !isUnderWay(move.move.token) {
@@ -69,29 +77,45 @@ final class RecoveryRunner {
 
     /// What failed is a symptom, and tried again.
     private func failed(_ error: any Error) -> [Symptom] {
+        if (error as? CatalogueError)?.code == .inboxOfAnother { inbox.isInboxAway = true }
+        // For another daemon, or another copy: nothing was refused.
+        var isWaiting = error is Waiting
+        if let error = error as? CatalogueError, case .beingFiled = error.code { isWaiting = true }
+        if isWaiting {
+            inbox.recovery.withLock { $0.require(because: "\(error)") }
+            return []
+        }
         inbox.requireRecovery(after: error)
         return inbox.symptoms(of: error)
     }
 
     private nonisolated(nonsending) func pendingIntents() async throws(CatalogueError) -> [StoredIntent] {
         try await inbox.catalogue.perform("reading intents") { [name = spec.name] in
-            try $0.pendingIntents().filter { $0.photo.inbox == name }
+            try $0.pendingIntents(inbox: name)
         }
     }
 
     /// The row of a filing that is recorded after a crash.
-    private func commit(of intent: StoredIntent, at path: BytePath, superseding old: [Int64] = []) -> FilingCommit {
+    private func commit(
+        of intent: StoredIntent, at path: BytePath, superseding old: [Int64] = [],
+        filedAt now: FileTime = Moment.now.wall
+    ) -> FilingCommit {
         var photo = intent.photo
         photo.libraryPath = path
         return FilingCommit(
-            intent: intent.id, photo: photo, filedAt: Moment.now.wall, reason: "finished after a crash",
+            intent: intent.id, photo: photo, filedAt: now, reason: "finished after a crash",
             keepsSource: !spec.removesSources, supersedes: old)
     }
 
     /// Whether `photo`'s content is recorded at this place of its library.
     private nonisolated(nonsending) func isRecorded(_ photo: PhotoRecord, at path: BytePath) async throws -> Bool {
+        try await self.photo(like: photo, at: path) != nil
+    }
+
+    private nonisolated(nonsending) func photo(like photo: PhotoRecord, at path: BytePath) async throws -> Int64? {
         try await inbox.catalogue.perform("looking up a place") {
-            try $0.photo(library: photo.library, path: path)?.photo.sha256 == photo.sha256
+            let found = try $0.photo(library: photo.library, path: path)
+            return found?.photo.sha256 == photo.sha256 ? found?.id : nil
         }
     }
 
@@ -116,21 +140,46 @@ final class RecoveryRunner {
         var symptoms: [Symptom] = []
         var found: [(intent: StoredIntent, path: BytePath)] = []
         var undone: [StoredIntent] = []
-        for intent in set {
+        var anchor = set.first?.joins
+        // What is recorded first, then what is lost, whose photo the others join.
+        let steps: [StoredIntent.Step] = [.recorded, .lost, .begun]
+        for intent in steps.flatMap({ step in set.filter { $0.step == step } }) {
             guard intent.step == .begun, let pending = PendingFiling(intent) else {
-                symptoms += try await recover(intent)
+                symptoms += try await recover(intent, joining: anchor)
+                if anchor == nil { anchor = try await claims(of: intent).photo?.id }
                 continue
             }
             switch try recovery.recover(pending, inbox: directory.descriptor, library: library) {
-            case .placed(let path): found.append((intent, path))
+            case .placed(let first):
+                if let path = try await copy(of: intent, pending, foundFirst: first, in: library) {
+                    found.append((intent, path))
+                } else {
+                    undone.append(intent)
+                }
             case .undone, .finished, .sourceKept, .sourceReplaced, .copyDamaged: undone.append(intent)
+            }
+        }
+        if library.isShared, let anchor {
+            let others = try await inbox.catalogue.perform("looking for a set") { file in
+                try file.photo(id: anchor).map { try file.photos(inSetOf: $0) } ?? []
+            }
+            for (intent, path) in found where intent.photo.part.isSidecar {
+                // Another daemon has filed the set, with its sidecar.
+                guard let pending = PendingFiling(intent),
+                    let same = others.first(where: { $0.photo.isSidecar(like: intent.photo) }),
+                    try await giveUp([path], of: intent, pending, for: same.id, in: library)
+                else { continue }
+                undone.append(intent)
+                found.removeAll { $0.intent.id == intent.id }
             }
         }
         if undone.isEmpty, !found.isEmpty {
             do {
+                // One time, as of what is filed at once.
+                let now = Moment.now.wall
                 _ = try await inbox.catalogue.commit(
-                    found.map { commit(of: $0.intent, at: $0.path) },
-                    set: set.first?.joins.map { .joining(photo: $0) } ?? .new)
+                    found.map { commit(of: $0.intent, at: $0.path, filedAt: now) },
+                    set: anchor.map { .joining(photo: $0) } ?? .new)
                 // The same as if it had been recorded before the crash.
                 for intent in try await pendingIntents()
                 where found.contains(where: { $0.intent.id == intent.id }) {
@@ -149,20 +198,38 @@ final class RecoveryRunner {
         for (intent, path) in found {
             guard let pending = PendingFiling(intent) else { continue }
             if try await isRecorded(intent.photo, at: path) {
+                // The first of equal files may be another daemon's: no copy of its own stays.
+                if library.isShared, let other = try await photo(like: intent.photo, at: path),
+                    try await !giveUp(
+                        recovery.findCopies(of: pending, in: library), of: intent, pending, for: other, in: library)
+                {
+                    continue
+                }
                 undone.append(intent)
-            } else if try recovery.takeBack(pending, at: path, inbox: directory.descriptor, in: library) {
+            } else if !library.isShared,
+                try recovery.takeBack(pending, at: path, inbox: directory.descriptor, in: library)
+            {
                 undone.append(intent)
             } else {
-                // The only copy there is: it stays, and is recorded by itself.
-                symptoms += try await recover(intent)
+                // The only copy there is, or one that another daemon may know: it stays, and is recorded by itself. The others
+                // of its set join it when they are filed again.
+                symptoms += try await recover(intent, joining: anchor)
+                if library.isShared, anchor == nil { anchor = try await claims(of: intent).photo?.id }
             }
         }
         try await inbox.catalogue.close(undone.map(\.id))
         return symptoms
     }
 
-    private nonisolated(nonsending) func recover(_ intent: StoredIntent) async throws -> [Symptom] {
+    /// A filing by itself, or as one of the set of the photo `anchor`.
+    private nonisolated(nonsending) func recover(
+        _ intent: StoredIntent, joining anchor: Int64? = nil
+    ) async throws -> [Symptom] {
         guard let hash = ContentHash(intent.photo.sha256) else { return [] }
+        if intent.step == .lost {
+            try await recoverLost(intent, joining: anchor)
+            return []
+        }
         let library = try inbox.directories.library()
         let directory = try inbox.directories.openInbox()
         var path = intent.photo.libraryPath
@@ -177,8 +244,12 @@ final class RecoveryRunner {
                 return []
             }
             switch try recovery.recover(pending, inbox: directory.descriptor, library: library) {
-            case .placed(let found):
-                guard try await record(intent, pending, at: found, directory.descriptor, library) else {
+            case .placed(let first):
+                guard let found = try await copy(of: intent, pending, foundFirst: first, in: library) else {
+                    try await close(intent)
+                    return []
+                }
+                guard try await record(intent, pending, at: found, anchor, directory.descriptor, library) else {
                     try await close(intent)
                     return []
                 }
@@ -214,7 +285,8 @@ final class RecoveryRunner {
     /// so the copy goes as long as the source is whole. A photo at the same place has no copy any more: filing never
     /// replaces one.
     private nonisolated(nonsending) func record(
-        _ intent: StoredIntent, _ pending: PendingFiling, at path: BytePath, _ directory: borrowing OwnedDescriptor,
+        _ intent: StoredIntent, _ pending: PendingFiling, at path: BytePath, _ anchor: Int64?,
+        _ directory: borrowing OwnedDescriptor,
         _ library: DestinationRoot
     ) async throws -> Bool {
         var lost: [Int64] = []
@@ -222,19 +294,156 @@ final class RecoveryRunner {
             do throws(CatalogueError) {
                 _ = try await inbox.catalogue.commit(
                     [commit(of: intent, at: path, superseding: lost)],
-                    set: intent.joins.map { .joining(photo: $0) })
+                    set: (intent.joins ?? anchor).map { .joining(photo: $0) })
                 return true
             } catch {
                 switch error.code {
                 case .alreadyRecorded(let photo) where !lost.contains(photo):
+                    if library.isShared {
+                        // The first of equal files may be the other daemon's: no copy of its own stays. Its source is then a
+                        // duplicate.
+                        let copies = try recovery.findCopies(of: pending, in: library)
+                        if try await giveUp(copies, of: intent, pending, for: photo, in: library) { return false }
+                    }
                     if try await isRecorded(intent.photo, at: path) { return true }
-                    if try recovery.takeBack(pending, at: path, inbox: directory, in: library) { return false }
+                    if !library.isShared, try recovery.takeBack(pending, at: path, inbox: directory, in: library) {
+                        return false
+                    }
                     // The only copy there may be: it stays, as that photo.
                     lost.append(photo)
                 case .pathTaken(let photo) where !lost.contains(photo): lost.append(photo)
                 default: throw error
                 }
             }
+        }
+    }
+}
+
+extension RecoveryRunner {
+    // MARK: - Several daemons
+
+    /// Has filings whose copies are not trusted be lost, so that their sources are filed again, with other copies; waits until
+    /// they are, with all of a set.
+    private nonisolated(nonsending) func giveUpDistrusted(_ set: [StoredIntent]) async throws {
+        guard set.contains(where: { inbox.distrusted.contains($0.token) }) else { return }
+        for intent in set where intent.step == .begun {
+            try await inbox.catalogue.perform("giving up a filing") { try $0.giveUp(intent.id) }
+        }
+        for intent in set where try await claims(of: intent).photo == nil { throw Waiting.forAnotherCopy }
+        inbox.distrusted.subtract(set.map(\.token))
+    }
+
+    /// A filing whose content another daemon took over, because this one was away for long. What its source is, a duplicate
+    /// or a photo, is decided when that is examined again.
+    private nonisolated(nonsending) func recoverLost(_ intent: StoredIntent, joining anchor: Int64?) async throws {
+        guard let pending = PendingFiling(intent) else { return }
+        let library = try inbox.directories.library()
+        try recovery.removeTemporary(pending.token, beside: pending.destination, in: library)
+        try recovery.bringBack(pending.source, pending.token, in: inbox.directories.openInbox().descriptor)
+        try recovery.bringBack(pending.destination, pending.token, in: library.descriptor, .destination)
+        let copies = try recovery.findCopies(of: pending, in: library)
+        let claims = try await claims(of: intent)
+        let recorded: RecordedPlace =
+            claims.photo.map { copies.contains($0.photo.libraryPath) ? .here : .elsewhere } ?? .nowhere
+        let facts = IntentRules.Intent(
+            step: .lost, isOwned: true, recorded: recorded,
+            begunByOther: claims.isBegun ? .yes(leaseIsOver: claims.isAway) : .no)
+        switch IntentRules.next(for: facts, isInGrace: false) {
+        case .becomeRecorded, .readOther:
+            guard let photo = claims.photo?.id, try await !giveUp(copies, of: intent, pending, for: photo, in: library)
+            else {
+                break
+            }
+            // That photo has lost its file.
+            if !copies.isEmpty { return try await recoverAgain(intent, joining: anchor, superseding: photo) }
+        // Refused while another daemon files it, and tried again.
+        case .takeOver, .beginAgain, .waitForOther:
+            if !copies.isEmpty { return try await recoverAgain(intent, joining: anchor) }
+        case .finish, .lookForCopy: break
+        }
+        try await close(intent)
+    }
+
+    /// The copy of a filing that is not recorded: in a shared library the first equal file may be another's.
+    private nonisolated(nonsending) func copy(
+        of intent: StoredIntent, _ pending: PendingFiling, foundFirst first: BytePath, in library: DestinationRoot
+    ) async throws -> BytePath? {
+        if !library.isShared { return first }
+        for path in try recovery.findCopies(of: pending, in: library) {
+            let isRecorded = try await inbox.catalogue.perform("looking up a place") {
+                try $0.photo(library: intent.photo.library, path: path) != nil
+            }
+            if !isRecorded { return path }
+        }
+        return nil
+    }
+
+    private nonisolated(nonsending) func claims(
+        of intent: StoredIntent
+    ) async throws(CatalogueError) -> (photo: StoredPhoto?, isBegun: Bool, isAway: Bool) {
+        try await inbox.catalogue.perform("reading who files a content") { try $0.claims(on: intent.photo.sha256) }
+    }
+
+    /// Records its copy as that of a filing that was begun.
+    private nonisolated(nonsending) func recoverAgain(
+        _ intent: StoredIntent, joining anchor: Int64?, superseding old: Int64? = nil
+    ) async throws {
+        try await inbox.catalogue.perform("beginning a filing again") {
+            try $0.beginAgain(intent, superseding: old)
+        }
+        for begun in try await pendingIntents() where begun.id == intent.id {
+            _ = try await recover(begun, joining: anchor)
+        }
+    }
+
+    /// Removes unrecorded copies of a content that is recorded as this photo, once that one's file was read. Returns false,
+    /// with nothing removed, if it is missing or damaged.
+    private nonisolated(nonsending) func giveUp(
+        _ copies: [BytePath], of intent: StoredIntent, _ pending: PendingFiling, for photo: Int64,
+        in library: DestinationRoot
+    ) async throws -> Bool {
+        let stored = try await inbox.catalogue.perform("looking up a photo") { try $0.photo(id: photo) }
+        guard let other = stored?.photo, other.library == inbox.places.library,
+            let status = try library.file(
+                other.libraryPath, hash: pending.hash, size: pending.identity.size, work: FileWork())
+        else { return false }
+        let kept = inbox.directories.libraryCopy(
+            other.libraryPath, pending.hash, size: pending.identity.size, lastRead: status)
+        let others = copies.filter { $0 != other.libraryPath }
+        // They may be of another filing, which has named its copy and not recorded it yet. Sidecars, of which many may have the
+        // same bytes, are left then.
+        if !others.isEmpty,
+            try await inbox.catalogue.perform("reading who files a content", { try $0.isBegunElsewhere(intent) })
+        {
+            if intent.photo.part.isSidecar { return true }
+            throw Waiting.forAnotherDaemon
+        }
+        for path in others {
+            let isRecorded = try await inbox.catalogue.perform("looking up a place") {
+                try $0.photo(library: other.library, path: path) != nil
+            }
+            if isRecorded { continue }
+            guard try recovery.removeCopy(of: pending, at: path, in: library, seeing: kept) else { return false }
+        }
+        return true
+    }
+}
+
+extension PhotoRecord {
+    fileprivate func isSidecar(like other: PhotoRecord) -> Bool {
+        part.isSidecar && sha256 == other.sha256 && originalName == other.originalName
+    }
+}
+
+/// Why a filing is neither finished nor undone now, though nothing has failed.
+private enum Waiting: Error, CustomStringConvertible {
+    case forAnotherCopy
+    case forAnotherDaemon
+
+    var description: String {
+        switch self {
+        case .forAnotherCopy: "the directory of its copy could not be synced, so it is filed again"
+        case .forAnotherDaemon: "the same content is being filed by another daemon"
         }
     }
 }

@@ -2,21 +2,22 @@ import ArgumentParser
 import Catalogue
 import CommandContact
 import CommandSupport
+import Glibc
 import PhotoModel
 import Reporting
 
 struct HostsCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "hosts", "Show which daemon a catalogue in PostgreSQL belongs to.", "[OPTION…] [forget NAME]")
+        "hosts", "Show which hosts file with a catalogue in PostgreSQL.", "[OPTION…] [forget NAME]")
 
     static let lesson = """
         EXAMPLES:
-          photoinbox hosts                      the daemons that have written in the catalogue, and when
-          sudo photoinbox hosts forget old-nas  let another daemon have it: old-nas never comes back
+          photoinbox hosts                      the hosts that file with the catalogue, and how each is
+          sudo photoinbox hosts forget old-nas  nothing of it is accepted any more: it never comes back
 
-        One photoinboxd at a time works with a catalogue in PostgreSQL: that of the state directory that was first. Another one
-        does not start until the first is forgotten. What a forgotten one still sends is refused by the server, and it files
-        nothing more; photos that wait in its inboxes stay there.
+        Each daemon that has its catalogue in PostgreSQL says there every ten seconds how it is. One that has said nothing for
+        thirty seconds is silent: it, its machine, or its network is down. A forgotten one is refused by the server, and files
+        nothing more; photos that wait in its inboxes stay there. What all of them need is shown by photoinbox status --all.
 
         EXIT STATUS:
           0   done
@@ -48,23 +49,11 @@ struct HostsCommand: DaemonCommand {
                     action: "See which there are: photoinbox hosts")
             }
         }
-        let hosts = try catalogue.hosts()
+        let report = HostsReport(try catalogue.hosts())
         if output.json {
-            for host in hosts {
-                try printJSON([
-                    JSONField("type", "host"), JSONField("name", host.name), JSONField("silence", Int(host.silence)),
-                    JSONField("forgotten", host.isForgotten),
-                ])
-            }
+            for host in report.json { try printJSON([JSONField("type", "host")] + host) }
             return
         }
-        var table = TextTable([("HOST", .left), ("STATE", .left), ("WROTE LAST", .left)])
-        for host in hosts {
-            table.add([
-                printable(host.name), host.isForgotten ? "forgotten" : "writes",
-                "\(HumanText.age(host.silence)) ago",
-            ])
-        }
-        try printOut(table.rendered(Terminal.style(output.color)))
+        try printOut(report.table(Terminal.style(output.color), now: Int64(time(nil))))
     }
 }

@@ -56,8 +56,8 @@ follow postgresql.md "Back up and restore" 2
 check "what was filed after the dump is recorded again" photoinboxd knows five.jpg
 check "all are there" photoinboxd test "$(rows)" -ge $((before + 4))
 
-follow postgresql.md "Only one daemon"
-check "it is shown" photoinboxd grep -q writes "$said"
+follow postgresql.md "Which daemons write"
+check "it is shown" photoinboxd grep -q "$(hostname)" "$said"
 photoinbox hosts forget "$(hostname)" >"$said"
 check "it is forgotten" photoinboxd grep -q forgotten "$said"
 as ana cp /run/photos/six.jpg /srv/photos/inbox/

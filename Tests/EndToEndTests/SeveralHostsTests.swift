@@ -1,0 +1,111 @@
+import Foundation
+import Glibc
+import PostgreSQL
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite(
+        "Several daemons with one catalogue and one library",
+        .enabled(if: DatabaseHouse.isAvailable, "they need PostgreSQL"))
+    struct SeveralHosts {
+        private static let machine = ProcessInfo.processInfo.hostName
+
+        @Test("A content that comes to two hosts is filed once, a name is given twice, and sets stay together")
+        func everyday() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let first = try await place.start()
+            let second = try await place.startAnother("desk")
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await first.line(holding: "filed inbox/a.jpg")
+            try house.drop(try Photos.unique(0), as: "again.jpg", into: house.path("desk"))
+            try await second.line(holding: "duplicate desk/again.jpg")
+            try house.drop(try Photos.unique(1), as: "a.jpg", into: house.path("desk"))
+            try await second.line(holding: "filed desk/a.jpg")
+            #expect(house.files(in: house.library).count == 2)
+            // Both at once.
+            for number in 2..<12 {
+                try house.drop(try Photos.unique(number), as: "\(number).jpg")
+                try house.drop(try Photos.unique(number), as: "\(number).jpg", into: house.path("desk"))
+            }
+            // In whatever order.
+            try await poll {
+                ["inbox", "desk"].reduce(0) { $0 + house.files(in: house.path($1)).count }
+            } until: {
+                $0 == 0
+            }
+            #expect(house.files(in: house.library).count == 12)
+            let hosts = try await house.ask("hosts")
+            #expect(hosts.text.contains(Self.machine) && hosts.text.contains("\(Self.machine)-2"), "\(hosts.text)")
+            for daemon in [first, second] { try await daemon.stop() }
+            try expectRest(place)
+        }
+
+        @Test("An inbox with the name of another host's is refused, and files nothing")
+        func inboxName() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let first = try await place.start()
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await first.line(holding: "filed inbox/a.jpg")
+            try makeDirectory(house.path("other"))
+            try house.configure(
+                """
+                library = "@library"
+                state = "@st-other"
+                catalogue = "host=@pg user=tester dbname=\(place.database)"
+                [inbox.inbox]
+                path = "@other"
+                [inbox.free]
+                path = "@inbox2"
+                """)
+            try makeDirectory(house.path("inbox2"))
+            let second = try await place.start()
+            try house.drop(try Photos.unique(1), as: "b.jpg", into: house.path("other"))
+            // It may have been reported before the daemon was ready.
+            try await poll({ try await house.ask("status") }, until: { $0.text.contains("PI-213") })
+            try house.drop(try Photos.unique(2), as: "c.jpg", into: house.path("inbox2"))
+            try await second.line(holding: "filed free/c.jpg")
+            #expect(house.files(in: house.path("other")).count == 1)
+            for daemon in [first, second] { try await daemon.stop() }
+        }
+
+        @Test("What a host had copied when it was killed is filed by another; its own copy goes when it is back")
+        func takeover() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            var first = try await place.start()
+            let second = try await place.startAnother("desk")
+            let content = try Photos.unique(0)
+            // Its copy has its name, and its commit waits.
+            let blocked = place.blockCommits()
+            try house.drop(content, as: "a.jpg")
+            try await place.waitUntilCommitWaits()
+            #expect(house.files(in: house.library).count == 1)
+            first.signal(SIGKILL)
+            _ = try await first.ending()
+            blocked.end()
+            try house.drop(content, as: "b.jpg", into: house.path("desk"))
+            try await second.line(holding: "the same content is being filed just now")
+            try place.age(Self.machine)
+            try await second.line(holding: "filed desk/b.jpg")
+            #expect(house.files(in: house.library).count == 2)
+            first = try await place.start(reporting: ["duplicate inbox/a.jpg"])
+            for daemon in [first, second] { try await daemon.stop() }
+            #expect(house.files(in: house.library).keys.map { $0.hasSuffix("b.jpg") } == [true])
+            try expectRest(place)
+        }
+
+        private func expectRest(_ place: DatabaseHouse, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            let house = place.house
+            #expect(
+                try place.query("SELECT 1 FROM intent UNION ALL SELECT 1 FROM move", in: "photoinbox").isEmpty,
+                sourceLocation: sourceLocation)
+            let rows = try place.query("SELECT count(*) FROM photo WHERE superseded_at IS NULL", in: "photoinbox")
+            #expect(
+                rows == [[.integer(Int64(house.files(in: house.library).count))]], sourceLocation: sourceLocation)
+            house.expectNoTemporaries(sourceLocation: sourceLocation)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import ControlProtocol
+import Foundation
+import Glibc
+import PostgreSQL
+import PostgresSupport
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("Hosts that share a catalogue", .enabled(if: DatabaseHouse.isAvailable, "\(PostgresPrograms.skipped)"))
+    struct SharedCatalogue {
+        /// A house with two daemons, of which the second is `press-2`.
+        private func twoDaemons() async throws -> (DatabaseHouse, RunningProgram, RunningProgram) {
+            let place = try DatabaseHouse()
+            let first = try await place.start()
+            let second = try await place.startAnother("press-2")
+            try rename(place)
+            return (place, first, second)
+        }
+
+        /// By default the catalogue knows it by its machine's name.
+        private func rename(_ place: DatabaseHouse) throws {
+            _ = try place.query(
+                "UPDATE host SET name = 'press-2' WHERE id = (SELECT max(id) FROM host)", in: "photoinbox")
+        }
+
+        /// What `status --all` prints as soon as it ends with this line.
+        private func hosts(_ place: DatabaseHouse, until line: String) async throws -> CommandResult {
+            try await poll({ try await place.house.ask("status", "--all") }, until: { $0.lines.last == line })
+        }
+
+        @Test("status --all shows all hosts, and one that ends, dies, comes back, and is forgotten")
+        func silent() async throws {
+            let (place, first, second) = try await twoDaemons()
+            let house = place.house
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await first.line(holding: "filed inbox/a.jpg")
+            let well = try await hosts(place, until: "2 of 2 hosts file")
+            #expect(well.ending == .status(0), "\(well.text)")
+            #expect(well.text.contains("catalogue  PostgreSQL 1") && well.text.contains(" ms away"), "\(well.text)")
+            #expect(
+                well.text.contains("library  1 photo, ") && well.text.contains("filing normally")
+                    && well.text.contains("  press-2  none"), "\(well.text)")
+
+            second.signal(SIGKILL)
+            _ = try await second.ending()
+            // Nothing waits for as long as a host may be busy with something else.
+            _ = try place.query(
+                "UPDATE host SET seen = seen - interval '1 day' WHERE name = 'press-2'", in: "photoinbox")
+            let silent = try await house.ask("status", "--all")
+            #expect(silent.ending == .status(3), "\(silent.text)")
+            for part in [
+                "silent since 20", "PI-601  host press-2 silent since 20", "photoinbox hosts --config",
+                " forget press-2",
+                "1 of 2 hosts file; 1 needs you: press-2",
+            ] { #expect(silent.text.contains(part), "\(part) in: \(silent.text)") }
+            try await first.line(holding: "PI-601", "host press-2 silent since")
+            #expect(try await house.ask("status").ending == .status(3))
+            // What the daemon has shown is not shown twice, and its warning about another host is none of its own.
+            let both = try await house.ask("status", "--all")
+            #expect(both.text.split(separator: "host press-2 silent").count == 2, "\(both.text)")
+            #expect(both.text.contains("1 needs you: press-2"), "\(both.text)")
+
+            let again = try place.launch("press-2.toml")
+            try await again.line(holding: "ready: ")
+            try await first.line(holding: "PI-601", "is over")
+            #expect(try await hosts(place, until: "2 of 2 hosts file").ending == .status(0))
+            #expect(try await house.ask("hosts", "forget", "press-2").ending == .status(0))
+            // Nothing is filed there, so it is the heartbeat that finds it out.
+            try await again.line(holding: "PI-507")
+            let left = try await hosts(place, until: "1 of 1 host files")
+            #expect(left.ending == .status(0) && left.text.contains("forgotten"), "\(left.text)")
+            try await again.stop()
+            try await first.stop()
+            let ended = try await house.ask("hosts")
+            #expect(ended.ending == .status(0) && ended.text.contains("stopping"), "\(ended.text)")
+        }
+
+        @Test("A server that is out of reach is found out by a daemon that has nothing to do")
+        func idle() async throws {
+            let place = try DatabaseHouse()
+            let daemon = try await place.start()
+            _ = try await hosts(place, until: "1 of 1 host files")
+            try place.cut()
+            try await daemon.line(holding: "PI-506")
+            let status = try await place.house.ask("status", "--all")
+            #expect(status.text.contains("FILING STOPPED") && status.text.contains("PI-506"), "\(status.text)")
+            #expect(status.ending == .status(1), "the hosts are unknown: \(status.text)")
+            try place.connect()
+            try await daemon.line(holding: "PI-506 is over")
+            #expect(try await hosts(place, until: "1 of 1 host files").ending == .status(0))
+            try await daemon.stop()
+            // The machine is a host, whose daemon does not run.
+            #expect(try await place.house.ask("status", "--all").ending == .status(69))
+        }
+
+        @Test("Whatever a host says of itself is shown as text, and what cannot be read is not shown as well")
+        func hostile() async throws {
+            let place = try DatabaseHouse()
+            let daemon = try await place.start()
+            _ = try await hosts(place, until: "1 of 1 host files")
+            func say(_ said: String?, _ name: String = "other", forgotten: Bool = false) throws {
+                let text = said.map { "$said$\($0)$said$" } ?? "NULL"
+                _ = try place.query(
+                    """
+                    INSERT INTO host (key, name, life, epoch, seen, said, forgotten_at)
+                    VALUES ('other', $name$\(name)$name$, 'x', 1, clock_timestamp(), \(text),
+                        \(forgotten ? "now()" : "NULL"))
+                    ON CONFLICT (key) DO UPDATE SET name = excluded.name, seen = excluded.seen, said = excluded.said,
+                        forgotten_at = excluded.forgotten_at
+                    """, in: "photoinbox")
+            }
+            func report(_ problems: String, phase: String = "running", waiting: String = "311") -> String {
+                """
+                {"version":"9","phase":"\(phase)","status":"x","waiting":\(waiting),"waitingBytes":1200000000,\
+                "filedLastHour":4120,"problems":[\(problems)],"new":{}}
+                """
+            }
+            func problem(_ severity: String, _ code: String = "PI-405") -> String {
+                #"{"code":"\#(code)","severity":"\#(severity)","what":"library \u001b[2J fails"}"#
+            }
+            for (said, status, part) in [
+                (report(""), Int32(0), "2 of 2 hosts file"), (report(problem("notice")), 0, "2 of 2 hosts file"),
+                (report(problem("warning")), 3, "2 of 2 hosts file; 1 needs you: other"),
+                (
+                    report("\(problem("stopped")),\(problem("warning", "PI-604"))"), 5,
+                    "1 of 2 hosts file; 1 needs you: other"
+                ),
+                (report(problem("unheard-of")), 1, "2 of 2 hosts file; 1 needs you: other"),
+                (report("", phase: "stopping"), 0, "1 of 2 hosts file"),
+                (nil, 3, "1 of 2 hosts file; 1 needs you: other"),
+                ("", 3, "needs you: other"), ("[[[", 3, "needs you: other"),
+                (report("", waiting: "1e99"), 3, "needs you: other"),
+                (report("", waiting: "-5"), 0, "2 of 2 hosts file"),
+                (String(repeating: "[", count: 4_000), 3, "needs you: other"),
+                (String(repeating: "x", count: 4_000_000), 3, "needs you: other"),
+            ] {
+                try say(said)
+                let all = try await place.house.ask("status", "--all")
+                #expect(
+                    all.ending == .status(status) && all.lines.last?.hasSuffix(part) == true,
+                    "\(said?.prefix(99) ?? "-"): \(all.text)")
+                #expect(!all.text.contains("\u{1B}[2J"))
+                let json = try await place.house.ask("status", "--all", "--json")
+                let object = try JSONSerialization.jsonObject(with: Data(json.text.utf8)) as? [String: Any]
+                #expect((object?["hosts"] as? [[String: Any]])?.count == 2 && json.ending == all.ending, "\(json.text)")
+                #expect(try await place.house.ask("hosts").ending == .status(0))
+            }
+            try say(report("\(problem("stopped")),\(problem("warning", "PI-604"))"), "a\u{1B}[2J\nb")
+            let named = try await place.house.ask("hosts")
+            #expect(!named.text.contains("\u{1B}[2J") && named.text.split(separator: "\n").count == 3, "\(named.text)")
+            #expect(named.text.contains("311 (1.2 GB)") && named.text.contains("4,120"), "\(named.text)")
+            #expect(named.text.contains("stopped") && named.text.contains(", PI-604"), "\(named.text)")
+            try say(report(problem("stopped")), forgotten: true)
+            let forgotten = try await place.house.ask("status", "--all")
+            #expect(
+                forgotten.ending == .status(0) && forgotten.lines.last == "1 of 1 host files", "\(forgotten.text)")
+            let lines = try await place.house.ask("hosts", "--json").text.split(separator: "\n")
+            #expect(lines.count == 2 && lines.contains { $0.contains(#""state":"forgotten""#) }, "\(lines)")
+            try await daemon.stop()
+        }
+    }
+}
