@@ -337,7 +337,8 @@ def check_places(places, manifest, found, rows):
             counts["library"] = in_library
         if in_library > 1:
             wrong.append(f"filed {in_library} times: {what}")
-        if counts.get("duplicates") and not in_library:
+        # Of a photo that people have taken back its duplicates stay.
+        if counts.get("duplicates") and not in_library and not counts.get("returned"):
             wrong.append(f"a duplicate of nothing: {what}")
         staying = 0
         for file in files.get("inbox", []):

@@ -2,19 +2,20 @@
  * Runs a program and strikes at the Nth of its system calls that touch given directories: kills the whole process, or
  * makes the call fail.
  *
- * usage: fault [--at N] [--kill | --lie | --errno NAME|NUMBER [--lasting]] [--under DIRECTORY]...
+ * usage: fault [--at N] [--kill | --stop | --lie | --errno NAME|NUMBER [--lasting]] [--under DIRECTORY]...
  *              [--calls NAME,...|changes|all] [--refuse NAME,...] [--report FD] [--trace] -- PROGRAM [ARGUMENT]...
  *
  * Calls are counted over all threads of the process and its children. `--calls` says which: those that change something
  * (the default), all that this program knows, or those named. `--under` counts only those whose descriptor or path lies
  * in one of the directories. The Nth is struck before it is carried out. With --lasting every later one fails as well,
- * until SIGUSR1 heals. With --lie it is not carried out, and says that it was. `--refuse` makes some calls fail always,
- * uncounted, as a file system would that cannot do them: tmpfile, copy_file_range, clone, linkat, renameat2.
+ * until SIGUSR1 heals. With --stop the process stands still before it, as after SIGSTOP, until SIGUSR1, and calls are
+ * counted from SIGALRM on. With --lie it is not carried out, and says that it was. `--refuse` makes some calls fail
+ * always, uncounted, as a file system would that cannot do them: tmpfile, copy_file_range, clone, linkat, renameat2.
  *
  * A seccomp filter stops the program at calls of these kinds alone; everything else runs at full speed. SIGTERM,
  * SIGUSR2 and SIGHUP are handed on. To descriptor FD are written, one a line: "pid N", "call N NAME PATH" (--trace),
- * "fired N NAME PATH", "healed N", and at the end "end COUNT exited|killed STATUS STRUCK". Its own status: that of the
- * program, 128 + signal; 125 where it may not trace.
+ * "fired N NAME PATH", "counting", "healed N", and at the end "end COUNT exited|killed STATUS STRUCK". Its own status: that
+ * of the program, 128 + signal; 125 where it may not trace.
  *
  * See ptrace(2), PTRACE_EVENT_SECCOMP, and seccomp(2).
  */
@@ -42,7 +43,7 @@
 
 static struct {
     long at;
-    bool kills, lies, lasting, traces, all;
+    bool kills, stops, lies, lasting, traces, all;
     int error;
     const char *under[32];
     int unders;
@@ -51,10 +52,10 @@ static struct {
     int report;
 } option = {.report = -1};
 
-static pid_t program;
+static pid_t program, held; /* the thread that was about to do the Nth call, while all stand still */
 static long counted, struck;
-static bool healed;
-static volatile sig_atomic_t heal_asked;
+static bool healed, counting;
+static volatile sig_atomic_t heal_asked, count_asked;
 
 static void report(const char *format, ...)
 {
@@ -183,6 +184,8 @@ static void about_to_call(pid_t thread)
     /* Unless any open was asked for, those that only open are let through. */
     if (!opens_to_change(call, arguments) && !option.all && !is_listed(option.chosen, "openat"))
         return;
+    if (!counting)
+        return;
     counted++;
     if (option.traces)
         report("call %ld %s %s\n", counted, call->name, path);
@@ -193,6 +196,13 @@ static void about_to_call(pid_t thread)
             struck++;
             report("fired %ld %s %s\n", counted, call->name, path);
             kill(program, SIGKILL);
+        }
+    } else if (option.stops) {
+        if (counted == option.at && !healed) {
+            held = thread;
+            struck++;
+            kill(program, SIGSTOP);
+            report("fired %ld %s %s\n", counted, call->name, path);
         }
     } else if ((option.error || option.lies) && (counted == option.at || (option.lasting && !healed))) {
         if (!struck++)
@@ -231,6 +241,7 @@ static char **parse(int count, char **arguments)
         if (!strcmp(flag, "--") && i + 1 < count)
             return arguments + i + 1;
         if (!strcmp(flag, "--kill")) option.kills = true;
+        else if (!strcmp(flag, "--stop")) option.stops = true;
         else if (!strcmp(flag, "--lie")) option.lies = true;
         else if (!strcmp(flag, "--lasting")) option.lasting = true;
         else if (!strcmp(flag, "--trace")) option.traces = true;
@@ -252,6 +263,25 @@ static char **parse(int count, char **arguments)
 
 static void hand_on(int number) { if (program > 0) kill(program, number); }
 static void ask_to_heal(int number) { (void)number; heal_asked = 1; }
+static void ask_to_count(int number) { (void)number; count_asked = 1; }
+
+/* What signals asked for. */
+static void do_asked(void)
+{
+    if (count_asked && !counting) {
+        counting = true;
+        report("counting\n");
+    }
+    if (heal_asked && !healed) {
+        healed = true;
+        report("healed %ld\n", counted);
+        if (held) {
+            kill(program, SIGCONT);
+            ptrace(PTRACE_CONT, held, 0, 0);
+            held = 0;
+        }
+    }
+}
 
 int main(int count, char **arguments)
 {
@@ -279,20 +309,21 @@ int main(int count, char **arguments)
         kill(program, SIGKILL);
         return 125;
     }
+    counting = !option.stops;
     struct sigaction pass = {.sa_handler = hand_on}, heal = {.sa_handler = ask_to_heal};
+    struct sigaction count_on = {.sa_handler = ask_to_count};
     sigaction(SIGTERM, &pass, NULL);
     sigaction(SIGUSR2, &pass, NULL);
     sigaction(SIGHUP, &pass, NULL);
     sigaction(SIGUSR1, &heal, NULL);
+    if (option.stops)
+        sigaction(SIGALRM, &count_on, NULL);
     report("pid %d\n", program);
     kill(program, SIGCONT);
     for (;;) {
         /* The handlers have no SA_RESTART, so that a wish to heal is seen at once. */
         pid_t thread = waitpid(-1, &status, __WALL);
-        if (heal_asked && !healed) {
-            healed = true;
-            report("healed %ld\n", counted);
-        }
+        do_asked();
         if (thread < 0) {
             if (errno == EINTR)
                 continue;
@@ -311,6 +342,8 @@ int main(int count, char **arguments)
         int event = status >> 16, signal = WSTOPSIG(status);
         if (event == PTRACE_EVENT_SECCOMP) {
             about_to_call(thread);
+            if (thread == held)
+                continue;
             signal = 0;
         } else if (event == PTRACE_EVENT_STOP && (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN
                                                     || signal == SIGTTOU)) {

@@ -154,6 +154,7 @@ class Fault:
     """The place where the fault tool strikes; see fault.c."""
     at: int = 0
     kill: bool = False
+    stop: bool = False
     error: str = ""
     lies: bool = False
     lasting: bool = False
@@ -165,6 +166,7 @@ class Fault:
     def arguments(self, under):
         words = ["--at", str(self.at), "--calls", self.calls]
         words += ["--kill"] if self.kill else []
+        words += ["--stop"] if self.stop else []
         words += ["--errno", self.error] if self.error else []
         words += ["--lie"] if self.lies else []
         words += ["--lasting"] if self.lasting else []
@@ -253,6 +255,14 @@ class Daemon:
     def heal(self):
         self.process.send_signal(signal.SIGUSR1)
 
+    def ask_tool(self, number, answer):
+        """Sends the fault tool a signal until it answers: one that comes while it is not waiting is seen with the next."""
+        waiting = Waiting(f"answer of the fault tool: {answer}")
+        while not any(words[0] == answer for words in self.reports) and not self.has_ended():
+            self.process.send_signal(number)
+            waiting.once(self.heard)
+            self.read()
+
     def kill(self):
         """Kills the daemon and waits for its end."""
         self.read()
@@ -310,6 +320,7 @@ class Daemon:
 class House:
     """Directories for a trial. `library_base` puts all but the inbox on another file system. The catalogue is in a database
     of `server`, if there is one, to which the daemon is connected through a proxy if it `is_wired`."""
+    dump = "st/run/state.json"
 
     def __init__(self, daemon=None, base=None, library_base=None, arguments=(), fault=None, ordinary=False, server=None,
                  is_wired=False):
@@ -434,7 +445,7 @@ class House:
         while True:
             if daemon.has_ended():
                 return False
-            file = pathlib.Path(self.path("st/run/state.json"))
+            file = pathlib.Path(self.path(self.dump))
             file.unlink(missing_ok=True)
             os.kill(daemon.own_pid, signal.SIGUSR1)
             with contextlib.suppress(Failed):

@@ -1,8 +1,10 @@
 """A PostgreSQL server of a campaign, on a socket in a directory of its own, with a database for each house. It ends with
 the campaign, however that ends. Nothing is durable in it."""
+import contextlib
 import glob
 import itertools
 import os
+import signal
 import subprocess
 import tempfile
 
@@ -13,8 +15,12 @@ LINES = """
 set -e; cd "$1"; as=
 if [ "$(id -u)" = 0 ]; then chown nobody .; as="setpriv --reuid=nobody --regid=nogroup --clear-groups"; fi
 $as "$2" --no-sync -A trust -U tester -E UTF8 --locale=C -D data >log 2>&1 || { cat log >&2; rm -rf "$1"; exit 1; }
-$as "${2%initdb}postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 >log 2>&1 </dev/null &
-server=$!; cat >/dev/null; kill -QUIT $server; wait $server || true; rm -rf "$1"
+# It is begun again whenever it ends, but for while the file "down" is there.
+while [ ! -e over ]; do
+    $as "${2%initdb}postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 >>log 2>&1 </dev/null || :
+    while [ -e down ]; do sleep 0.05; done
+done &
+cat >/dev/null; touch over; rm -f down; kill -QUIT $(head -n 1 data/postmaster.pid) || :; wait; rm -rf "$1"
 """
 
 
@@ -41,6 +47,18 @@ class Server:
 
     def sql(self, text, database="postgres", check=True):
         return subprocess.run(["psql", "-XAtq", self.words(database), "-c", text], capture_output=True, text=True, check=check)
+
+    def crash(self):
+        """Ends it as after `pg_ctl stop -m immediate`, if it runs; it stays away until `come_back`."""
+        with open(os.path.join(self.directory, "down"), "w", encoding="ascii"):
+            pass
+        with (contextlib.suppress(FileNotFoundError, ProcessLookupError),
+              open(os.path.join(self.directory, "data/postmaster.pid"), encoding="ascii") as lines):
+            os.kill(int(next(lines)), signal.SIGQUIT)
+
+    def come_back(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.directory, "down"))
 
     def create(self):
         """A new database; its name."""

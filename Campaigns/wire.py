@@ -11,6 +11,8 @@ import threading
 # What may be done at a message. "late": as stalled, but what the program has sent comes to the server some time after the
 # program has given up, as after a network was mended. "killed": the program, when the message has been passed on.
 KINDS = ("cut-before", "cut-after", "stalled", "late", "killed")
+# And "stopped", where there are several hosts: the program stands still, as after SIGSTOP, and the message is passed on when it
+# goes on.
 
 
 class Connection:
@@ -25,6 +27,11 @@ class Connection:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+    def signal_program(self, number):
+        peer = self.program.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(struct.unpack("3i", peer)[0], number)
+
 
 class Wire:
     """Listens in `directory`, which it makes, as the server at the socket `server` does. Each direction of each connection
@@ -32,7 +39,7 @@ class Wire:
 
     def __init__(self, directory, server):
         self.server, self.lock, self.is_over = server, threading.Lock(), threading.Event()
-        self.connections = set()
+        self.connections, self.goes_on = set(), threading.Event()
         self.arm()
         os.mkdir(directory)
         self.listener = socket.socket(socket.AF_UNIX)
@@ -45,11 +52,14 @@ class Wire:
         """Counts anew, and strikes at message `at`; what is late comes after `late` seconds."""
         with self.lock:
             self.at, self.kind, self.late = at, kind, late
+            self.goes_on.set()
+            self.goes_on = threading.Event()
             self.trace = []  # (connection, whether it is the program's, message in words)
             self.fired = None  # (number, kind, message in words)
 
     def close(self):
         self.is_over.set()
+        self.goes_on.set()
         with self.lock, contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
             for connection in self.connections:
@@ -60,7 +70,11 @@ class Wire:
         with self.listener, contextlib.suppress(OSError):
             while True:
                 program, server = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
-                server.connect(self.server)
+                try:
+                    server.connect(self.server)
+                except OSError:
+                    program.close()
+                    continue
                 number += 1
                 connection = Connection(program, server, number)
                 with self.lock:
@@ -99,17 +113,20 @@ class Wire:
             struck = self.kind if len(self.trace) == self.at else None
             if struck:
                 self.fired = (self.at, struck, f"connection {connection.number} {words}")
-                connection.is_silent = True
+                connection.is_silent = struck != "stopped"
+            goes_on = self.goes_on
+            if struck == "stopped":
+                connection.signal_program(signal.SIGSTOP)
             if struck == "late" and is_program:
                 connection.held.append(message)
-        if struck in (None, "cut-after", "killed"):
+        if struck == "stopped":
+            goes_on.wait()
+        if struck in (None, "cut-after", "killed", "stopped"):
             target.sendall(message)
         if struck in ("cut-before", "cut-after"):
             connection.cut()
         if struck == "killed":
-            peer = connection.program.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(struct.unpack("3i", peer)[0], signal.SIGKILL)
+            connection.signal_program(signal.SIGKILL)
 
 
 def messages(source, is_program):

@@ -42,6 +42,22 @@ struct CampaignTests {
         try await Campaign.run("each_message.py", "--sample", "1", "--scenario", "lone")
     }
 
+    @Test(
+        "The judge of fleets finds each kind of damage",
+        .enabled(if: Campaign.python != nil, Campaign.withoutPython),
+        .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)))
+    func fleetJudge() async throws { try await Campaign.run("fleet_test.py") }
+
+    @Test(
+        "Several daemons on one catalogue, one of which stands still, dies or is cut off",
+        .enabled(if: canTrace, untraceable),
+        .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)))
+    func fleet() async throws {
+        try await Campaign.run(
+            "fleet.py", "--sample", "2", "--scenario", "sets", "--struck", "call", "--then", "taken", "--rounds", "1",
+            "--hosts", "2")
+    }
+
     @Test("SIGKILL at system calls of uploads, and of what continues them", .enabled(if: canTrace, untraceable))
     func killUploads() async throws { try await Campaign.run("drop.py", "--sample", "12") }
 
