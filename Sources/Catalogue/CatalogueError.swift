@@ -23,7 +23,7 @@ package struct CatalogueError: Error, Hashable, Sendable {
         case unreachable
         /// The server did not answer to a commit, so that it is unknown whether it was kept.
         case unknownOutcome
-        /// Another daemon writes in this database now, so nothing of this one is accepted there.
+        /// A newer life of this daemon writes in this database, or it was forgotten: nothing of this one is accepted there.
         case anotherHost
         /// The inbox is that of another daemon that uses this catalogue.
         case inboxOfAnother

@@ -7,7 +7,8 @@ import SystemPackage
 /// PostgreSQL server, so that the records of a method survive a power cut once it has returned.
 ///
 /// Every method is synchronous and one transaction. It may wait for the disk or the server or, up to ``busyTimeout``, for
-/// another process. Any thread; calls are serialized. One process writes; others read meanwhile without blocking it.
+/// another process. Any thread; calls are serialized. Into a file one process writes, and others read meanwhile without
+/// blocking it; into a database any number of daemons do.
 package final class CatalogueFile: Sendable {
     /// Seconds that an operation waits for another process before it throws ``CatalogueError/Code/busy``.
     package static let busyTimeout = 5.0

@@ -370,12 +370,13 @@ extension RecoveryRunner {
     ) async throws -> BytePath? {
         if !library.isShared { return first }
         for path in try recovery.findCopies(of: pending, in: library) {
-            let isRecorded = try await inbox.catalogue.perform("looking up a place") {
-                try $0.photo(library: intent.photo.library, path: path) != nil
-            }
-            if !isRecorded { return path }
+            if try await !hasPhoto(at: path, of: intent.photo.library) { return path }
         }
         return nil
+    }
+
+    private nonisolated(nonsending) func hasPhoto(at path: BytePath, of library: BytePath) async throws -> Bool {
+        try await inbox.catalogue.perform("looking up a place") { try $0.photo(library: library, path: path) != nil }
     }
 
     private nonisolated(nonsending) func claims(
@@ -419,10 +420,7 @@ extension RecoveryRunner {
             throw Waiting.forAnotherDaemon
         }
         for path in others {
-            let isRecorded = try await inbox.catalogue.perform("looking up a place") {
-                try $0.photo(library: other.library, path: path) != nil
-            }
-            if isRecorded { continue }
+            if try await hasPhoto(at: path, of: other.library) { continue }
             guard try recovery.removeCopy(of: pending, at: path, in: library, seeing: kept) else { return false }
         }
         return true

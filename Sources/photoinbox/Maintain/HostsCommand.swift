@@ -13,11 +13,11 @@ struct HostsCommand: DaemonCommand {
     static let lesson = """
         EXAMPLES:
           photoinbox hosts                      the hosts that file with the catalogue, and how each is
-          sudo photoinbox hosts forget old-nas  nothing of it is accepted any more: it never comes back
+          sudo photoinbox hosts forget old-nas  it never comes back: others may have its inboxes' names
 
         Each daemon that has its catalogue in PostgreSQL says there every ten seconds how it is. One that has said nothing for
         thirty seconds is silent: it, its machine, or its network is down. A forgotten one is refused by the server, and files
-        nothing more; photos that wait in its inboxes stay there. What all of them need is shown by photoinbox status --all.
+        nothing until it is started again; photos that wait in its inboxes stay there. What all of them need is shown by photoinbox status --all.
 
         EXIT STATUS:
           0   done
