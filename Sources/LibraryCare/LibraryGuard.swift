@@ -61,7 +61,10 @@ package final class LibraryGuard: Sendable {
         {
             throw Refusal(path: path, description: "the file system that was there is not mounted")
         }
-        accepted.withLock { $0[path] = identity }
+        // Until it has a photo, another host may file the first one elsewhere.
+        if try !catalogue.isShared || !catalogue.lastFiled(into: path, limit: 1).isEmpty {
+            accepted.withLock { $0[path] = identity }
+        }
         return isKnown ? nil : found
     }
 
@@ -78,6 +81,14 @@ package final class LibraryGuard: Sendable {
         let last = try catalogue.lastFiled(into: path, limit: Self.marks)
         if last.isEmpty, !isKnown, try catalogue.wasAccepted(at: path) {
             throw Refusal(path: path, description: "another directory lies there than the one that was accepted")
+        }
+        if last.isEmpty, catalogue.isShared, try !catalogue.wasAccepted(at: path),
+            let other = try catalogue.libraries().first(where: { $0 != path })
+        {
+            // Records name it by its path: here each photo of the others would be missing, and be filed again.
+            throw Refusal(
+                path: path,
+                description: "the photos of its catalogue are in \(other.escaped), which each host mounts there")
         }
         if last.isEmpty, try catalogue.isRebuilding(), try !Self.containsPhotos(path) {
             throw Refusal(

@@ -42,6 +42,23 @@ extension EndToEnd {
             try expectRest(place)
         }
 
+        @Test("A library at another path than the other hosts' is refused, and nothing is filed there")
+        func libraryPath() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let first = try await place.start()
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await first.line(holding: "filed inbox/a.jpg")
+            for name in ["desk", "elsewhere"] { try makeDirectory(house.path(name)) }
+            try place.configure(state: "st-desk", inbox: "desk", library: "elsewhere")
+            let second = try await place.start()
+            try house.drop(try Photos.unique(0), as: "b.jpg", into: house.path("desk"))
+            try await poll(
+                { try await house.ask("status") }, until: { $0.text.contains("which each host mounts there") })
+            #expect(house.files(in: house.path("desk")).count == 1 && house.files(in: house.path("elsewhere")).isEmpty)
+            for daemon in [first, second] { try await daemon.stop() }
+        }
+
         @Test("An inbox with the name of another host's is refused, and files nothing")
         func inboxName() async throws {
             let place = try DatabaseHouse()
