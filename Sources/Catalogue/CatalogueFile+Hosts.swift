@@ -50,6 +50,11 @@ extension CatalogueFile {
     /// How often the daemon has written over all its lives; 0 for a file.
     package var written: Int64 { server?.record.withLock { $0.written } ?? 0 }
 
+    /// Which host has this inbox and was not forgotten; nil if none has, or it is the one with this `key`.
+    package func owner(ofInbox name: String, but key: String?) throws(CatalogueError) -> String? {
+        try hosts().first { !$0.isForgotten && $0.key != key && $0.inboxes.contains(name) }?.name
+    }
+
     /// The daemons that have written in it; none for a file, which says nothing of its daemon.
     package func hosts() throws(CatalogueError) -> [CatalogueHostRow] {
         if server == nil { return [] }

@@ -40,6 +40,12 @@ extension CatalogueFile {
         try outcomes("WHERE id > ?\(own ? words.own.isInbox("inbox") : "") ORDER BY id LIMIT ?", [id, limit])
     }
 
+    /// Returns those outcomes of `numbers` that there are, in order.
+    package func outcomes(numbered numbers: some Sequence<Int64>) throws(CatalogueError) -> [StoredOutcome] {
+        let list = numbers.map(String.init).joined(separator: ", ")
+        return list.isEmpty ? [] : try outcomes("WHERE id IN (\(list)) ORDER BY id", [])
+    }
+
     /// Returns the outcomes of files at `path` of `inbox`, or of any inbox, newest first.
     package func outcomes(forPath path: BytePath, inbox: String? = nil) throws(CatalogueError) -> [StoredOutcome] {
         try outcomes("WHERE path = ?1 AND (inbox = ?2 OR ?2 IS NULL) ORDER BY id DESC", [path, inbox])

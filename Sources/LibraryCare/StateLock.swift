@@ -41,7 +41,7 @@ package final class StateLock: Sendable {
     package func openCatalogue(at place: CataloguePlace) throws -> CatalogueFile {
         guard place.file == nil else { return try open(place, CatalogueHost(key: "", name: "")) }
         let (key, written) = try known()
-        let catalogue = try open(place, CatalogueHost(key: key, name: Self.machineName(), written: written))
+        let catalogue = try open(place, CatalogueHost(key: key, name: machineName(), written: written))
         note(catalogue)
         return catalogue
     }
@@ -80,10 +80,11 @@ package final class StateLock: Sendable {
     private func write(_ key: String, _ written: Int64) throws(SystemCallError) {
         try openDirectory(directory).put(Array("\(key)\n\(written)\n".utf8), as: "host", durably: true)
     }
+}
 
-    private static func machineName() -> String {
-        var name = [CChar](repeating: 0, count: Int(HOST_NAME_MAX) + 1)
-        guard gethostname(&name, name.count - 1) == 0 else { return "?" }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
+/// The name of this machine; `?` if it has none.
+package func machineName() -> String {
+    var name = [CChar](repeating: 0, count: Int(HOST_NAME_MAX) + 1)
+    guard gethostname(&name, name.count - 1) == 0 else { return "?" }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }

@@ -1,3 +1,5 @@
+import CPostgres
+
 /// How to connect.
 public struct PostgresParameters: Sendable {
     /// The operator's words: `service=photoinbox`, `host=… dbname=…`, or an address `postgresql://…`.
@@ -52,5 +54,12 @@ public struct PostgresParameters: Sendable {
             ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("application_name", applicationName),
             ("options", ([options] + words).filter { !$0.isEmpty }.joined(separator: " ")),
         ]
+    }
+
+    /// What ``connection`` gives, by libpq's names of options; connects to nothing. Throws if it cannot be read.
+    public func options() throws(PostgresError) -> [String: String] {
+        let calls = UnsafeMutablePointer<cpostgres>.allocate(capacity: 1)
+        defer { calls.deallocate() }
+        return try PostgresWire.options(of: self, calls)
     }
 }

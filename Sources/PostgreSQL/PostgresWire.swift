@@ -25,21 +25,7 @@ final class PostgresWire {
     init(_ parameters: PostgresParameters) throws(PostgresError) {
         largestAnswer = parameters.largestAnswer
         calls = .allocate(capacity: 1)
-        var why = [CChar](repeating: 0, count: 512)
-        guard cpostgres_load(calls, parameters.library, &why, why.count) != 0 else {
-            let text = Self.text(why.withUnsafeBufferPointer { $0.baseAddress })
-            throw PostgresError(
-                .other, "\(text). PostgreSQL's library, version 14 or later, is needed: install the package libpq5.")
-        }
-        // Not libpq's message, which quotes the words.
-        guard !parameters.connection.utf8.contains(0),
-            let given = options(calls.pointee.conninfoParse(parameters.connection, nil))
-        else {
-            throw PostgresError(
-                .other,
-                "the connection string for PostgreSQL cannot be read: it must be NAME=VALUE pairs with names of libpq, "
-                    + "or an address postgresql://…")
-        }
+        let given = try Self.options(of: parameters, calls)
         secret = given["password"]
         // The operator's words are expanded where `dbname` stands; what comes later overrides them.
         let pairs = [("dbname", parameters.connection)] + parameters.ours(options: given["options"] ?? "")
@@ -55,7 +41,7 @@ final class PostgresWire {
                 Unmanaged<Sink>.fromOpaque(context).takeUnretainedValue().take(result)
             }, Unmanaged.passUnretained(sink).toOpaque())
         // With services, files and the environment.
-        let used = options(calls.pointee.conninfo(connection)) ?? [:]
+        let used = Self.options(calls.pointee.conninfo(connection), calls) ?? [:]
         secret = used["password"] ?? secret
         let hosts = max(1, ["host", "hostaddr"].map { used[$0]?.split(separator: ",").count ?? 0 }.max() ?? 1)
         try connect(connection, by: start + .seconds(parameters.connectSeconds * hosts))
@@ -150,14 +136,38 @@ final class PostgresWire {
         return text.replacing(secret, with: "…")
     }
 
+    /// Loads libpq into `calls`, and returns the options that the operator's words give.
+    static func options(
+        of parameters: PostgresParameters, _ calls: UnsafeMutablePointer<cpostgres>
+    ) throws(PostgresError) -> [String: String] {
+        var why = [CChar](repeating: 0, count: 512)
+        guard cpostgres_load(calls, parameters.library, &why, why.count) != 0 else {
+            let text = text(why.withUnsafeBufferPointer { $0.baseAddress })
+            throw PostgresError(
+                .other, "\(text). PostgreSQL's library, version 14 or later, is needed: install the package libpq5.")
+        }
+        // Not libpq's message, which quotes the words.
+        guard !parameters.connection.utf8.contains(0),
+            let given = options(calls.pointee.conninfoParse(parameters.connection, nil), calls)
+        else {
+            throw PostgresError(
+                .other,
+                "the connection string for PostgreSQL cannot be read: it must be NAME=VALUE pairs with names of libpq, "
+                    + "or an address postgresql://…")
+        }
+        return given
+    }
+
     /// libpq's options that have values, which are freed.
-    private func options(_ first: UnsafeMutablePointer<cpostgres_option>?) -> [String: String]? {
+    private static func options(
+        _ first: UnsafeMutablePointer<cpostgres_option>?, _ calls: UnsafeMutablePointer<cpostgres>
+    ) -> [String: String]? {
         guard let first else { return nil }
         defer { calls.pointee.conninfoFree(first) }
         var options: [String: String] = [:]
         var option = first
         while let keyword = option.pointee.keyword {
-            if let value = option.pointee.val { options[Self.text(keyword)] = Self.text(value) }
+            if let value = option.pointee.val { options[text(keyword)] = text(value) }
             option += 1
         }
         return options

@@ -20,6 +20,11 @@ struct SetupMachine {
     var hasSetfacl = true
     /// The configuration that the daemon runs with.
     var running: [UInt8]?
+    /// The catalogue in PostgreSQL, its servers, the password file, and the photos of the one before.
+    var catalogue = SetupCatalogue()
+    var servers = ["192.0.2.10"]
+    var passwordFile: String?
+    var photos = 0
 
     init() {
         for path in ["/", "/srv", "/data", "/etc", "/etc/photoinbox", "/etc/systemd", "/etc/systemd/system", "/home"] {
@@ -53,7 +58,8 @@ struct SetupMachine {
                 let settings = try? builder.build()
                 return (settings?.library?.path ?? "", settings?.inboxes.map(\.path) ?? [])
             }, account: { accounts[$0] }, groupNumber: { groups[$0] }, place: { places[$0] },
-            resolve: { links[$0] ?? $0 }, content: { files[$0] }, modified: { _ in modified })
+            resolve: { links[$0] ?? $0 }, content: { files[$0] }, modified: { _ in modified },
+            named: { _ in (servers, passwordFile) }, catalogue: { _, _ in catalogue }, photos: { _ in photos })
     }
 
     static let configuration: BytePath = "/etc/photoinbox/photoinbox.toml"
@@ -102,6 +108,7 @@ struct SetupMachine {
             )
             for line in text.split(separator: "\n") {
                 if line.hasPrefix("ReadWritePaths=-") { unit?.writable.append(BytePath(String(line.dropFirst(16)))) }
+                if line == "PrivateNetwork=no" { unit?.hasNetwork = true }
                 if line.hasPrefix("BindPaths=-") { unit?.bound.append(BytePath(String(line.dropFirst(11)))) }
             }
         default:
@@ -113,7 +120,7 @@ struct SetupMachine {
 }
 
 extension SetupMachine {
-    var photos: [BytePath] {
+    var photoPlaces: [BytePath] {
         ["/srv/photos", "/data/photos", "/data", "/home/ana/Pictures"].flatMap { above in
             ["inbox", "library", "in"].map { BytePath(above).appending($0) }
         }
@@ -121,7 +128,7 @@ extension SetupMachine {
 
     /// Makes all directories of photos.
     mutating func make(_ owner: String, _ group: String, _ mode: UInt32) {
-        for path in photos {
+        for path in photoPlaces {
             if places[path.parent] == nil { places[path.parent] = SetupPlace() }
             places[path] = place(owner, group, mode)
         }
@@ -136,11 +143,11 @@ extension SetupSuite {
 
     func answers(
         _ droppers: Droppers = .local, inbox: BytePath = "/srv/photos/inbox", library: BytePath = "/srv/photos/library",
-        user: String = "ana", group: String? = "_photoinbox"
+        user: String = "ana", group: String? = "_photoinbox", joined: String? = nil
     ) -> SetupAnswers {
         SetupAnswers(
             droppers: droppers, inbox: inbox, inboxName: "inbox", library: library, user: user, group: group,
-            configuration: SetupMachine.configuration)
+            configuration: SetupMachine.configuration, joined: joined)
     }
 
     func plan(_ answers: SetupAnswers, _ machine: SetupMachine) throws -> SetupPlan {

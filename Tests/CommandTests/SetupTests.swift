@@ -38,7 +38,7 @@ import Testing
             "a list that shuts the group out",
             { machine in
                 machine.make("_photoinbox", "_photoinbox", 0o2775)
-                for path in machine.photos { machine.places[path]?.newFiles = AccessList(mode: 0o700) }
+                for path in machine.photoPlaces { machine.places[path]?.newFiles = AccessList(mode: 0o700) }
             }
         ),
         (
@@ -115,6 +115,73 @@ import Testing
         #expect(plan.steps.map(\.script).joined().contains("\n# Undo: gpasswd -d ana photos\n"))
     }
 
+    private static let words = "hostaddr=192.0.2.10 dbname=photoinbox"
+
+    @Test("A host that joins others reaches their server and nothing else, and a later setup leaves that")
+    func join() throws {
+        var machine = SetupMachine()
+        machine.catalogue.libraries = ["/srv/photos/library"]
+        machine.carryOut(try plan(answers(joined: Self.words), machine))
+        let text = String(decoding: machine.files[SetupMachine.configuration] ?? [], as: UTF8.self)
+        #expect(text.contains("\ncatalogue = \"\(Self.words)\"\nlibrary = \"/srv/photos/library\"\n"))
+        #expect(try #require(machine.unit).hasNetwork)
+        #expect(
+            String(decoding: machine.files[dropIn] ?? [], as: UTF8.self) == """
+                # Written by photoinbox setup: the places of photos and the catalogue's servers.
+                [Service]
+                PrivateNetwork=no
+                RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+                IPAddressAllow=192.0.2.10
+
+                """)
+        for joined in [Self.words, nil] { #expect(try plan(answers(joined: joined), machine).isRight) }
+        // Another directory is added to it.
+        var other = answers(inbox: "/data/in")
+        other.inboxName = "second"
+        machine.carryOut(try plan(other, machine))
+        let more = String(decoding: machine.files[dropIn] ?? [], as: UTF8.self)
+        #expect(more.contains("ReadWritePaths=-/data/in\n") && more.contains("IPAddressAllow=192.0.2.10\n"))
+    }
+
+    @Test(
+        "A server on this machine, or a network that the unit has already, needs no drop-in", arguments: [true, false])
+    func noNetwork(_ isLocal: Bool) throws {
+        var machine = SetupMachine()
+        if isLocal { machine.servers = ["/run/postgresql"] } else { machine.unit?.hasNetwork = true }
+        machine.carryOut(try plan(answers(joined: Self.words), machine))
+        #expect(machine.files[dropIn] == nil)
+        #expect(try plan(answers(joined: Self.words), machine).isRight)
+    }
+
+    private static let refused: [(String, @Sendable (inout SetupMachine) -> Void)] = [
+        ("are in /srv/other, and not in /srv/photos/library", { $0.catalogue.libraries = ["/srv/other"] }),
+        ("the host press-1 has an inbox inbox already", { $0.catalogue.inboxOwner = "press-1" }),
+        ("12 photos in a catalogue of its own, /var/lib/photoinbox/catalogue.sqlite", { $0.photos = 12 }),
+        ("looks up no names, and db is one", { $0.servers = ["db"] }),
+        ("there is no password file /etc/pgpass", { $0.passwordFile = "/etc/pgpass" }),
+        (
+            "the password file /etc/pgpass is root:root 0600, and has to be readable by _photoinbox alone",
+            {
+                $0.passwordFile = "/etc/pgpass"
+                $0.places["/etc/pgpass"] = $0.place("root", "root", 0o600)
+            }
+        ),
+        (
+            "the catalogue is dbname=other already (/etc/photoinbox/photoinbox.toml:1)",
+            { $0.files[SetupMachine.configuration] = Array("catalogue = \"dbname=other\"".utf8) }
+        ),
+    ]
+
+    @Test("What a host cannot join is refused before anything is changed", arguments: refused.indices)
+    func refusedJoin(_ index: Int) throws {
+        var machine = SetupMachine()
+        Self.refused[index].1(&machine)
+        let found = try #require(failure(answers(joined: Self.words), machine))
+        #expect(found.text.contains(Self.refused[index].0), "\(found)")
+    }
+
+    private var dropIn: BytePath { "/etc/systemd/system/photoinboxd.service.d/photoinboxd-setup.conf" }
+
     @Test("Places in a home directory are shown to the service, and nothing else there")
     func home() throws {
         let plan = try plan(
@@ -159,7 +226,9 @@ import Testing
     @Test("A second inbox elsewhere keeps what an earlier drop-in allows")
     func secondInbox() throws {
         var machine = SetupMachine()
-        machine.carryOut(try plan(answers(inbox: "/data/in"), machine))
+        var other = answers(inbox: "/data/in")
+        other.inboxName = "second"
+        machine.carryOut(try plan(other, machine))
         var second = answers(inbox: "/mnt/in")
         second.inboxName = "second"
         machine.places["/mnt"] = SetupPlace()
@@ -417,7 +486,9 @@ import Testing
         #expect(commands.contains("ReadWritePaths=-/home/ana/Pictures"))
         #expect(!commands.contains { $0.hasPrefix("ProtectHome=") || $0.hasPrefix("BindPaths=") })
         // A changed one is put back with its own command.
-        machine.carryOut(try plan(answers(inbox: "/data/in"), machine))
+        var other = answers(inbox: "/data/in")
+        other.inboxName = "second"
+        machine.carryOut(try plan(other, machine))
         var second = answers(inbox: "/mnt/in")
         second.inboxName = "second"
         machine.places["/mnt"] = SetupPlace()

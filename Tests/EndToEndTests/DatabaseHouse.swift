@@ -64,16 +64,16 @@ struct DatabaseHouse {
         return daemon
     }
 
-    /// Nothing is recorded as filed until it ends.
+    /// A transaction that is under way until it ends.
     struct Block {
         private let over = DispatchSemaphore(value: 0)
         private let thread: Foundation.Thread
 
-        init(_ parameters: PostgresParameters) {
+        init(_ parameters: PostgresParameters, _ statements: [String]) {
             let (begun, over) = (DispatchSemaphore(value: 0), over)
             thread = Foundation.Thread {
                 _ = try? PostgresConnection(parameters).transaction(.write, within: .seconds(600)) { transaction in
-                    _ = try transaction.rows("LOCK TABLE photo IN SHARE MODE")
+                    for statement in statements { _ = try transaction.rows(statement) }
                     begun.signal()
                     over.wait()
                 }
@@ -89,7 +89,12 @@ struct DatabaseHouse {
         }
     }
 
-    func blockCommits() -> Block { Block(server.parameters("dbname=\(database)", schema: "photoinbox")) }
+    func begin(_ statements: String...) -> Block {
+        Block(server.parameters("dbname=\(database)", schema: "photoinbox"), statements)
+    }
+
+    /// Nothing is recorded as filed until it ends.
+    func blockCommits() -> Block { begin("LOCK TABLE photo IN SHARE MODE") }
 
     /// Waits until a daemon's transaction waits for a ``Block``.
     func waitUntilCommitWaits() async throws {

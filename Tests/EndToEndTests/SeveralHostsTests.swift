@@ -42,6 +42,78 @@ extension EndToEnd {
             try expectRest(place)
         }
 
+        @Test("tail shows what another host records late, though it has a lower number")
+        func tail() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let daemon = try await place.start()
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            let tail = try RunningProgram(
+                [BuiltPrograms.path("photoinbox"), "tail", "--config", house.path("photoinbox.toml")])
+            try await tail.line(holding: "inbox/a.jpg")
+            let late = place.begin(
+                "SELECT set_config('photoinbox.host', min(id)::text, true) FROM host",
+                """
+                INSERT INTO outcome (inbox, path, outcome, reason, at)
+                SELECT inbox, 'late.jpg', outcome, reason, at FROM outcome LIMIT 1
+                """)
+            try house.drop(try Photos.unique(1), as: "b.jpg")
+            try await tail.line(holding: "inbox/b.jpg")
+            late.end()
+            try await tail.line(holding: "inbox/late.jpg")
+            tail.signal(SIGINT)
+            #expect(try await tail.ending() == .status(0))
+            #expect(tail.lines.count == 3, "\(tail.lines)")
+            try await daemon.stop()
+        }
+
+        @Test("A host joins by setup, and what would go wrong later is refused before anything is changed")
+        func join() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let first = try await place.start()
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await first.line(holding: "filed inbox/a.jpg")
+            func setUp(_ inbox: String, _ library: String, _ more: String...) async throws -> CommandResult {
+                let program = try RunningProgram(
+                    ["/bin/sh", "-c", "exec \"$0\" \"$@\" </dev/null", BuiltPrograms.path("photoinbox")] + [
+                        "setup", "--user", "--yes", "--for", "me", "--config", house.path("desk.toml"), "--inbox",
+                        house.path("desk"), "--inbox-name", inbox, "--library", house.path(library),
+                    ] + more)
+                let ending = try await program.ending()
+                return CommandResult(lines: program.lines, ending: ending)
+            }
+            let join = ["--join", "host=\(house.path("pg")) user=tester dbname=\(place.database)"]
+            for (inbox, library, words) in [
+                ("inbox", "library", "has an inbox inbox already"), ("desk", "other", "and not in"),
+            ] {
+                let refused = try await setUp(inbox, library, join[0], join[1])
+                #expect(refused.status == 78 && refused.text.contains(words), "\(refused.text)")
+            }
+            let path = try await setUp("desk", "library", "--join", "/srv/catalogue")
+            #expect(path.status == 64 && path.text.contains("names no database"), "\(path.text)")
+            for name in ["desk", "desk.toml", "other"] { #expect(access(house.path(name), F_OK) != 0) }
+            // A directory that is mounted instead of the library.
+            try runProgram(["/bin/mv", house.library, house.path("unmounted")])
+            try makeDirectory(house.library)
+            let other = try await setUp("desk", "library", join[0], join[1])
+            #expect(other.status == 5 && other.text.contains("is not the library"), "\(other.text)")
+            try runProgram(["/bin/rmdir", house.library])
+            try runProgram(["/bin/mv", house.path("unmounted"), house.library])
+
+            let made = try await setUp("desk", "library", join[0], join[1])
+            #expect(made.status == 3, "\(made.text)")
+            let start = try #require(made.lines.first { $0.hasPrefix("left   photoinboxd: start it: photoinboxd ") })
+            // What another user's default would be is another test's.
+            let second = try house.launch(
+                start.split(separator: " ").dropFirst(5).map(String.init) + ["--state", house.path("st-desk")])
+            try await second.line(holding: "ready: ")
+            try house.drop(try Photos.unique(0), as: "again.jpg", into: house.path("desk"))
+            try await second.line(holding: "duplicate desk/again.jpg")
+            for daemon in [first, second] { try await daemon.stop() }
+        }
+
         @Test("A library at another path than the other hosts' is refused, and nothing is filed there")
         func libraryPath() async throws {
             let place = try DatabaseHouse()

@@ -25,7 +25,7 @@ extension WithSystemd {
             "What a page says can be pasted, and does it", .timeLimit(.minutes(60)),
             arguments: [
                 "guide-backup.sh", "guide-coming-from.sh", "guide-containers.sh", "guide-nas.sh", "guide-people.sh",
-                "guide-postgresql.sh", "guide-servers.sh", "guide-tutorial.sh",
+                "guide-postgresql.sh", "guide-servers.sh", "guide-several-hosts.sh", "guide-tutorial.sh",
             ])
         func page(script: String) async throws {
             let report = try await box.run(script: script)

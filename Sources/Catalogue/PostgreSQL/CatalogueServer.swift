@@ -27,6 +27,16 @@ package struct CatalogueServer: Hashable, Sendable {
         return parameters
     }
 
+    /// What libpq's words name: servers, by address where they give one, else by name or by the directory of their sockets,
+    /// and the file with the password. No server, as with a service, leaves that to libpq. Connects to nothing.
+    package func named() throws(CatalogueError) -> (servers: [String], passwordFile: String?) {
+        do {
+            let options = try parameters(writes: false, reads: true).options()
+            let servers = options["hostaddr"] ?? options["host"] ?? ""
+            return (servers.split(separator: ",").map(String.init), options["passfile"])
+        } catch { throw CatalogueError(error, "reading where the catalogue is") }
+    }
+
     /// The name of this machine's time zone, since days are those of the machine that asks; nil if it is unknown.
     private static var timeZone: String? {
         if let name = getenv("TZ").map({ String(cString: $0) }), !name.isEmpty {

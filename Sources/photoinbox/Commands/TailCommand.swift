@@ -19,7 +19,7 @@ struct TailCommand: DaemonCommand {
           photoinbox tail -n 0 --json | while IFS= read -r line; do echo "$line"; done
           photoinbox tail -n 100 --no-follow            the last 100, and no more
 
-        This reads the catalogue: it shows what is recorded and durable, and needs no running daemon.
+        This reads the catalogue: it shows what is recorded and durable, of all hosts that use it, and needs no running daemon.
 
         EXIT STATUS:
           0   ended by Ctrl-C, by a closed pipe or with --no-follow
@@ -69,10 +69,13 @@ struct TailCommand: DaemonCommand {
         // In a catalogue that replaced another one, older outcomes are not shown again.
         var horizon: FileTime?
         var tries = 0
+        var missing = MissingNumbers()
         while !endsAtOnce {
             if interruption.mustStopAtOnce() || interruption.isStopRequested { return }
             let found = try catalogue.outcomes(after: last, limit: Self.page)
-            try show(found.filter { found in horizon.map { found.outcome.at > $0 } ?? true })
+            let late = try catalogue.outcomes(numbered: missing.numbers)
+            try show((late + found).filter { found in horizon.map { found.outcome.at > $0 } ?? true })
+            if catalogue.isShared { missing.note(late: late.map(\.id), found.map(\.id), after: last, at: .now) }
             last = found.last?.id ?? last
             if found.count == Self.page { continue }
             if let end = found.last { latest = end.outcome.at }
@@ -137,5 +140,27 @@ struct TailCommand: DaemonCommand {
         let margin = displayWidth(time) + 2 + displayWidth(word) + 2
         return "\(style.painted(time, .faint))  \(style.painted(word, record.outcome.paint))  "
             + hanging(file + place + reason, at: margin, columns: style.width)
+    }
+}
+
+/// Numbers of outcomes that other hosts may have taken and not committed yet: theirs are not committed in order. The number
+/// of a transaction that was rolled back is never used.
+struct MissingNumbers {
+    /// More than a host waits for its commit.
+    private static let patience = Duration.seconds(30)
+    private static let most = 1_000
+
+    private var since: [Int64: ContinuousClock.Instant] = [:]
+
+    var numbers: [Int64] { since.keys.sorted() }
+
+    /// Notes that `late` and `found` were read, the latter in order after the number `last`.
+    mutating func note(late: [Int64], _ found: [Int64], after last: Int64, at now: ContinuousClock.Instant) {
+        for number in late { since[number] = nil }
+        since = since.filter { now - $0.value < Self.patience }
+        for (before, number) in zip([last] + found, found) where last > 0 {
+            for missing in max(before + 1, number - Int64(Self.most))..<number { since[missing] = now }
+        }
+        for number in numbers.dropLast(Self.most) { since[number] = nil }
     }
 }

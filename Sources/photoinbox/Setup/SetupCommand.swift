@@ -4,7 +4,9 @@ import CommandSupport
 import Explaining
 import FileValues
 import Glibc
+import LibraryCare
 import LinuxKernel
+import PhotoModel
 import Reporting
 import Settings
 
@@ -20,6 +22,8 @@ struct SetupCommand: Command {
                                              print the commands that do the same, and change nothing
           sudo photoinbox setup --yes --for local --as ana --inbox /srv/photos/inbox --library /srv/photos/library
                                              for scripts: asks nothing
+          sudo photoinbox setup --join "hostaddr=192.0.2.10 dbname=photoinbox user=photoinbox passfile=/etc/photoinbox/pgpass"
+                                             as one of several hosts
 
         --for says who drops: "local", people with accounts here; "samba", "sftp" or "ftp", people who use that; "syncthing",
         whose filed photos stay in the inbox, so that none is deleted on a phone; "me", one user alone: yourself, or --as. What
@@ -34,6 +38,10 @@ struct SetupCommand: Command {
 
         At the end a small photo is dropped as one of those who drop, followed into the library, taken out by "undo" and
         deleted; the directories that were made for it in the library stay. Hooks run for it as for any photo.
+
+        With --join the catalogue is the one that other hosts use, in PostgreSQL: the service may reach that server, the
+        inbox is named like this machine, and the library has to be mounted where the others have it. Nothing is changed if
+        the server refuses, another host has an inbox of that name, or the library is another directory.
 
         Members of the group _photoinbox may drop, and also control the daemon; members of another --group may only drop.
 
@@ -74,6 +82,11 @@ struct SetupCommand: Command {
 
     @Flag(name: .customLong("no-test"), help: "Drop no test photo.")
     var skipsTest = false
+
+    @Option(
+        name: .customLong("join"),
+        help: ArgumentHelp("A catalogue in PostgreSQL, used with other hosts.", valueName: "database"))
+    var joined: String?
 
     @OptionGroup var consent: ConsentOption
     @OptionGroup var dryRun: DryRunOption
@@ -269,11 +282,17 @@ struct SetupCommand: Command {
             throw CommandFailure(
                 .usage, "\(printable(inboxName)) cannot be an inbox's name", action: "Use letters, digits, - and _.")
         }
-        let name = inbox.name.escaped
+        if let joined, !CataloguePlace.isServer(joined) {
+            throw CommandFailure(
+                .usage, "\(printable(joined)) names no database",
+                action: "Write libpq's words, like \"hostaddr=192.0.2.10 dbname=photoinbox user=photoinbox\".")
+        }
+        // Among hosts, each inbox has a name of its own.
+        let name = joined == nil ? inbox.name.escaped : String(machineName().prefix { $0 != "." })
         let answers = SetupAnswers(
             droppers: droppers, inbox: inbox, inboxName: inboxName ?? (isPlainName(name) ? name : "inbox"),
             library: library, user: user, group: members, isGroupChosen: group != nil || canAsk,
-            isCaller: isCaller, configuration: configuration)
+            isCaller: isCaller, configuration: configuration, joined: joined)
         return (answers, unit, lock)
     }
 

@@ -1,6 +1,7 @@
 import CommandSupport
 import Explaining
 import FileValues
+import PhotoModel
 import Reporting
 import Settings
 
@@ -50,6 +51,14 @@ struct SetupConfiguration {
         isNewInbox = known == nil
         var top: [String] = []
         var end: [String] = []
+        if let joined = answers.joined, before?.catalogue != .server(joined) {
+            if let before, let origin = before.origin(of: "catalogue") {
+                throw CommandFailure(
+                    .configuration, "the catalogue is \(before.catalogue) already (\(origin))",
+                    action: "Change it there, or leave out --join.")
+            }
+            top.append("catalogue = \(tomlString(joined))")
+        }
         if before?.library == nil { top.append("library = \(tomlString(answers.library.escaped))") }
         if known == nil {
             end += ["[inbox.\(answers.inboxName)]", "path = \(tomlString(answers.inbox.escaped))"]
@@ -97,6 +106,7 @@ struct SetupConfiguration {
         // Where an added line came to stand in a text of several lines, something else has changed.
         guard after.library?.path == before?.library?.path ?? answers.library,
             after.inboxes.contains(where: { $0.name == name }),
+            answers.joined.map({ after.catalogue == .server($0) }) ?? true,
             Self.given(before).isSubset(of: Self.given(after))
         else {
             throw CommandFailure(

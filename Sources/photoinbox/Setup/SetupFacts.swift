@@ -1,9 +1,11 @@
+import Catalogue
 import CommandContact
 import CommandSupport
 import ControlProtocol
 import FileValues
 import Glibc
 import LinuxKernel
+import PhotoModel
 import Reporting
 import Settings
 import SystemPackage
@@ -23,6 +25,8 @@ struct SetupAnswers: Hashable {
     /// Whether ``user`` runs this itself, by sudo.
     var isCaller = false
     var configuration: BytePath
+    /// libpq's words for the catalogue that is used with other hosts; nil for what the configuration says.
+    var joined: String?
 
     /// Whether it is about the system's service, and not a user's own.
     var isOfSystem: Bool { group != nil }
@@ -53,6 +57,12 @@ struct SetupFacts {
     var content: (BytePath) -> [UInt8]?
     /// When a file was changed, in seconds.
     var modified: (BytePath) -> Int64?
+    /// What libpq's words name; see ``CatalogueServer/named()``.
+    var named: (String) throws(CommandFailure) -> (servers: [String], passwordFile: String?)
+    /// The catalogue in PostgreSQL of these settings, for an inbox of this name.
+    var catalogue: (Settings, String) throws(CommandFailure) -> SetupCatalogue
+    /// The number of photos in a catalogue that is a file; 0 if there is none.
+    var photos: (BytePath) throws(CommandFailure) -> Int
 }
 
 /// What is at a path.
@@ -143,6 +153,18 @@ extension SetupFacts {
         resolve = { path throws(CommandFailure) in try LinkWalk(path).path }
         content = { try? CommandContact.content(of: $0) }
         modified = { (try? FileStatus(at: $0))?.identity.modified.seconds }
+        named = { words throws(CommandFailure) in
+            do throws(CatalogueError) { return try CatalogueServer(words, client: "photoinbox").named() } catch {
+                throw CommandFailure(error, at: .server(words))
+            }
+        }
+        catalogue = { settings, inbox throws(CommandFailure) in try SetupCatalogue(asking: settings, inbox: inbox) }
+        photos = { file throws(CommandFailure) in
+            do throws(CatalogueError) { return try CatalogueFile.openForReading(.file(file)).totals().photos } catch {
+                if error.code == .missing { return 0 }
+                throw CommandFailure(error, at: .file(file))
+            }
+        }
         running = { settings throws(CommandFailure) in
             do throws(CommandFailure) {
                 let state = try ControlContact(runtime: settings.runtime).daemonState(within: 5)

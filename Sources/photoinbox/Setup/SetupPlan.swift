@@ -39,6 +39,18 @@ struct SetupPlan {
         configurationFile = try facts.resolve(answers.configuration)
         let change = try SetupConfiguration(answers, old: facts.configuration, facts.context, facts.resolve)
         (settings, inbox) = (change.settings, change.inbox)
+        if let joined = answers.joined {
+            let former = settings.state.appending("catalogue.sqlite")
+            let photos = try facts.photos(former)
+            if photos > 0 {
+                throw CommandFailure(
+                    .configuration, "this machine has \(photos) photos in a catalogue of its own, \(former)",
+                    action: "If that database is empty, copy them: photoinbox catalogue copy \(former.quoted) "
+                        + "\(shellQuoted(joined))\nThen, or without that, move the file to another place.")
+            }
+            try facts.requirePasswordFile(of: joined)
+            try facts.catalogue(settings, inbox).requireRoom(for: inbox, settings)
+        }
         arrivals = change.isNewInbox ? facts.place(answers.inbox)?.entries ?? 0 : 0
         if let unit = facts.unit, unit.isMasked {
             throw CommandFailure(

@@ -95,22 +95,26 @@ struct SetupService {
         let library = settings.library.map { [$0.path, $0.quarantine, $0.duplicates, $0.returned, $0.trash] } ?? []
         let places = inboxes + (try library.map { path throws(CommandFailure) in try facts.resolve(path) })
         let roots = BytePath.roots(of: places.filter { !others.reaches($0) })
-        if roots.isEmpty || facts.content(own) == Array(unit.dropInText(roots).utf8) && unit.isLoaded {
+        let servers = others.hasNetwork ? [] : try facts.addresses(of: settings.catalogue)
+        let text = Array(unit.dropInText(roots, servers: servers).utf8)
+        if roots.isEmpty && servers.isEmpty || facts.content(own) == text && unit.isLoaded {
             steps.addRight("\(unit.name).service", "may write to inbox and library")
             return false
         }
         // That of the daemon at last: while it is missing, this is repeated.
         // What downloads writes into inboxes alone.
-        for (file, roots) in [
-            (unit.dropIn(for: "photoinboxd-fetch@"), BytePath.roots(of: inboxes.filter { !others.reaches($0) })),
-            (own, roots),
+        for (file, roots, servers) in [
+            (unit.dropIn(for: "photoinboxd-fetch@"), BytePath.roots(of: inboxes.filter { !others.reaches($0) }), []),
+            (own, roots, servers),
         ] {
-            let (old, lines) = (facts.content(file), unit.dropInText(roots))
-            if roots.isEmpty || old == Array(lines.utf8) { continue }
+            let (old, lines) = (facts.content(file), unit.dropInText(roots, servers: servers))
+            if roots.isEmpty && servers.isEmpty || old == Array(lines.utf8) { continue }
             try directories.addAbove(file, to: &steps)
+            let allowed = [("may write to", roots.map(\.escaped)), ("may reach", servers)].filter { !$0.1.isEmpty }
             steps.addFile(
                 file, old == nil ? "missing" : "for other places",
-                "may write to \(roots.map(\.escaped).joined(separator: " and "))", was: old, Array(lines.utf8),
+                allowed.map { "\($0.0) \($0.1.joined(separator: " and "))" }.joined(separator: ", "), was: old,
+                Array(lines.utf8),
                 ["tee \(file.quoted) <<'END'"] + lines.split(separator: "\n").map(String.init) + ["END"],
                 date: facts.date, then: "systemctl daemon-reload")
         }

@@ -25,6 +25,8 @@ struct SetupUnit: Hashable {
     /// Whether it sees no home directories but those in `bound`.
     var hidesHomes = false
     var bound: [BytePath] = []
+    /// Whether it reaches other machines.
+    var hasNetwork = false
     /// What those are in, without links.
     var homes: [BytePath] = ["/home", "/root"]
 
@@ -43,6 +45,7 @@ struct SetupUnit: Hashable {
         }
         let properties = [
             "LoadState", "ActiveState", "UnitFileState", "User", "ReadWritePaths", "ProtectHome", "BindPaths",
+            "PrivateNetwork",
             "NeedDaemonReload", "MainPID", "ExecMainStartTimestampMonotonic",
         ]
         let question = unit.command("show", unit.name + ".service", "--property=\(properties.joined(separator: ","))")
@@ -79,6 +82,7 @@ struct SetupUnit: Hashable {
         unit.writable = paths("ReadWritePaths")
         unit.hidesHomes = ["yes", "tmpfs"].contains(values["ProtectHome"])
         unit.bound = paths("BindPaths")
+        unit.hasNetwork = values["PrivateNetwork"] == "no"
         if unit.isActive, let process = values["MainPID"].flatMap({ Int32($0) }), process > 0 {
             unit.started = values["ExecMainStartTimestampMonotonic"].flatMap { Int64($0) }.map {
                 ($0 + booted) / 1_000_000
@@ -115,20 +119,26 @@ struct SetupUnit: Hashable {
         var unit = self
         unit.writable.removeAll { allowed.contains("ReadWritePaths=\(Self.optional($0))"[...]) }
         unit.bound.removeAll { allowed.contains("BindPaths=\(Self.optional($0))"[...]) }
+        if allowed.contains("PrivateNetwork=no") { unit.hasNetwork = false }
         return unit
     }
 
     /// Where the drop-in for a unit is.
     func dropIn(for unit: String) -> BytePath { BytePath("/etc/systemd/system/\(unit).service.d/\(name)-setup.conf") }
 
-    /// A drop-in that lets it write to `places`, and start without those whose disk is absent.
-    func dropInText(_ places: [BytePath]) -> String {
+    /// A drop-in that lets it write to `places`, and start without those whose disk is absent, and reach the addresses
+    /// `servers` alone.
+    func dropInText(_ places: [BytePath], servers: [String] = []) -> String {
         // Where it sees home directories, somebody has decided so.
         let atHome = places.filter { hides($0) }
-        return "# Written by photoinbox setup: the places of photos.\n[Service]\n"
+        let subject = servers.isEmpty ? "the places of photos" : "the places of photos and the catalogue's servers"
+        return "# Written by photoinbox setup: \(subject).\n[Service]\n"
             + (atHome.isEmpty ? "" : "ProtectHome=tmpfs\n")
             + atHome.map { "BindPaths=\(Self.optional($0))\n" }.joined()
             + places.map { "ReadWritePaths=\(Self.optional($0))\n" }.joined()
+            + (servers.isEmpty
+                ? "" : "PrivateNetwork=no\nRestrictAddressFamilies=AF_UNIX AF_INET AF_INET6\n")
+            + servers.map { "IPAddressAllow=\($0)\n" }.joined()
     }
 
     private static func optional(_ path: BytePath) -> String {
