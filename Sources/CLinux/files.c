@@ -17,6 +17,19 @@ int clinux_openat(int directory, const char *path, int flags, uint32_t mode) {
 }
 int clinux_set_read_lease(int fd) { return fcntl(fd, F_SETLEASE, F_RDLCK); }
 int clinux_release_lease(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
+int clinux_lock_byte(int fd, uint64_t offset) {
+    struct flock64 lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = (off64_t)offset, .l_len = 1};
+    return fcntl(fd, F_OFD_SETLK, &lock);
+}
+int clinux_is_locked_elsewhere(int fd, uint64_t offset) {
+    off64_t byte = (off64_t)offset;
+    /* What is in the way of a write lock; a length of 0 is up to the end. */
+    struct flock64 before = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = byte};
+    struct flock64 behind = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte + 1, .l_len = 0};
+    if (byte > 0 && fcntl(fd, F_OFD_GETLK, &before) != 0) return -1;
+    if (fcntl(fd, F_OFD_GETLK, &behind) != 0) return -1;
+    return (byte > 0 && before.l_type != F_UNLCK) || behind.l_type != F_UNLCK;
+}
 int clinux_clone_file(int destination, int source) { return ioctl(destination, FICLONE, source); }
 int clinux_rename_noreplace(int from, const char *old_name, int to, const char *new_name) {
     return renameat2(from, old_name, to, new_name, RENAME_NOREPLACE);

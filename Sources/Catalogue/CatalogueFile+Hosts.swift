@@ -45,10 +45,25 @@ package struct CatalogueHostRow: Hashable, Sendable {
 
 extension CatalogueFile {
     /// The most bytes of what a host says of itself.
-    package static let longestStatement = 4096
+    package static let longestStatement = 32_768
 
     /// How often the daemon has written over all its lives; 0 for a file.
     package var written: Int64 { server?.record.withLock { $0.written } ?? 0 }
+
+    /// A number that only daemons with this database have, and that a standby keeps when it takes over; nil for a file.
+    package func databaseNumber() throws(CatalogueError) -> UInt64? {
+        if server == nil { return nil }
+        return try read("identifying the database") { db in
+            let name = try db.value(
+                String.self,
+                """
+                SELECT concat_ws('/', (SELECT system_identifier FROM pg_control_system()), oid, current_schema())
+                FROM pg_database WHERE datname = current_database()
+                """)
+            // FNV-1a, which is the same in each process.
+            return (name ?? "").utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        }
+    }
 
     /// Which host has this inbox and was not forgotten; nil if none has, or it is the one with this `key`.
     package func owner(ofInbox name: String, but key: String?) throws(CatalogueError) -> String? {

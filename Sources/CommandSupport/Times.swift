@@ -6,6 +6,11 @@ import LinuxKernel
 /// Any text as one printable line.
 package func printable(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
 
+/// The same of what may be escaped already, as paths of the state are: that stays as it is.
+package func printableOnce(_ text: String) -> String {
+    BytePath(escaped: text)?.escaped == text ? text : printable(text)
+}
+
 /// `14:07` of today, else `2026-11-21 14:07`.
 package func shortTime(_ time: FileTime, now: Int64) -> String {
     let clock = LocalClock(at: time.seconds)

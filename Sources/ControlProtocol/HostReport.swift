@@ -16,6 +16,8 @@ package struct HostReport: JSONMessage, Hashable, Sendable {
     /// Files in its inboxes without an outcome, and their bytes as far as they are known.
     package let waiting: Int
     package let waitingBytes: UInt64
+    /// Those files, as `INBOX/PATH`: as many as fit. Nil in what an older version wrote.
+    package private(set) var waitingFiles: [String]?
     package let filedLastHour: Int
     /// What is shown of its problems, the worst first. Others see by themselves which hosts are silent.
     package private(set) var problems: [Problem]
@@ -23,7 +25,8 @@ package struct HostReport: JSONMessage, Hashable, Sendable {
     /// Of one text: paths are in them.
     private static let longestText = 200
 
-    package init(_ state: DaemonState, waitingBytes: UInt64, filedLastHour: Int) {
+    package init(_ state: DaemonState, waitingBytes: UInt64, waitingFiles: [String], filedLastHour: Int) {
+        self.waitingFiles = waitingFiles
         func cut(_ text: String) -> String {
             String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.longestText)))
         }
@@ -51,10 +54,14 @@ package struct HostReport: JSONMessage, Hashable, Sendable {
         ]
     }
 
-    /// As JSON of at most so many bytes, which leaves out problems from the end.
+    /// As JSON of at most so many bytes, which leaves out files and then problems, from the end.
     package func text(limit: Int) -> String {
         var report = self
         var bytes = report.json
+        while bytes.count > limit, let files = report.waitingFiles, !files.isEmpty {
+            report.waitingFiles = files.dropLast((files.count + 7) / 8)
+            bytes = report.json
+        }
         while bytes.count > limit, !report.problems.isEmpty {
             report.problems.removeLast((report.problems.count + 1) / 2)
             bytes = report.json

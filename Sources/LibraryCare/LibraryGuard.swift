@@ -37,6 +37,8 @@ package final class LibraryGuard: Sendable {
     private let catalogue: CatalogueFile
     /// The locks of this process against other daemons.
     package let locks = PlaceLocks()
+    /// See ``CatalogueFile/databaseNumber()``.
+    private let database = Locked<UInt64?>(nil)
     private let accepted = Locked<[BytePath: PlaceIdentity]>([:])
     /// The known mount points within libraries.
     private let mounts = Locked<[BytePath: Set<BytePath>]>([:])
@@ -71,10 +73,13 @@ package final class LibraryGuard: Sendable {
     /// Throws if the catalogue was removed or replaced, so that its records are lost.
     package func requireCatalogue() throws(CatalogueError) { if let loss = catalogue.loss() { throw loss } }
 
-    /// Locks the library `root` at `path` until another is configured: against all other daemons, or those whose catalogue is
-    /// a file if this one's may be shared. Throws ``PlaceLock/Taken``.
+    /// Locks the library `root` at `path` until another is configured, against all daemons that do not share this catalogue.
+    /// Throws ``PlaceLock/Taken``. Waits for the catalogue once.
     package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath) throws {
-        _ = try locks.hold(root, at: path, forGood: true, shared: catalogue.isShared)
+        let known = database.withLock(\.self)
+        let number = try known ?? catalogue.databaseNumber()
+        database.withLock { $0 = number }
+        _ = try locks.hold(root, at: path, forGood: true, sharing: number)
     }
 
     private func requireMarks(in root: borrowing OwnedDescriptor, at path: BytePath, _ isKnown: Bool) throws {

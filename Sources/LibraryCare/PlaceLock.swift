@@ -5,15 +5,22 @@ import SystemPackage
 
 /// A lock that excludes a second daemon from a library or an inbox: an flock(2) on the directory, released by deinit or
 /// the end of the process. It prevents the file system from being unmounted.
+///
+/// Daemons that share a catalogue share the lock of their library. Each also locks one byte of the directory, at an offset
+/// that is the catalogue's, by an open file description lock of fcntl(2): a locked byte at another offset is that of a
+/// daemon with another catalogue.
 package final class PlaceLock: Sendable {
     /// Another daemon holds the lock.
     package struct Taken: Error, Hashable, Sendable, CustomStringConvertible {
         package let path: BytePath
         /// Its process, if /proc/locks shows it.
         package let process: Int32?
+        /// It shares a catalogue with others, but not this one.
+        package var hasOtherCatalogue = false
 
         package var description: String {
-            process.map { "photoinboxd, process \($0), uses it" } ?? "another photoinboxd uses it"
+            if hasOtherCatalogue { return "photoinboxd uses it with another catalogue" }
+            return process.map { "photoinboxd, process \($0), uses it" } ?? "another photoinboxd uses it"
         }
     }
 
@@ -26,23 +33,31 @@ package final class PlaceLock: Sendable {
 
     /// Locks the open directory `directory` without waiting. Throws ``Taken``, or the error of opening it. On a file
     /// system without locks it holds none.
-    fileprivate init(_ directory: Int32, at path: BytePath, shared: Bool) throws {
+    fileprivate init(_ directory: Int32, at path: BytePath, sharing catalogue: UInt64?) throws {
         let status = try FileStatus(descriptor: directory)
         (device, inode) = (status.device, status.identity.inode)
         let opened = try descriptorCall("openat", path: path) {
             openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
         }
-        var error = Self.lock(opened, shared)
+        let isShared = catalogue != nil
+        var error = Self.lock(opened, isShared)
         if [EBADF, EOPNOTSUPP].contains(error),
             let file = try? opened.openBeneath(Self.file, [.readWrite, OpenOptions(rawValue: O_CREAT)], mode: 0o600)
         {
-            error = Self.lock(file, shared)
+            error = Self.lock(file, isShared)
             descriptor = file
         } else {
             descriptor = opened
         }
         if error == EWOULDBLOCK {
             throw Taken(path: path, process: lockHolder(of: try FileStatus(of: descriptor).identity.inode))
+        }
+        // Locked before it is asked for others: of two that do this at once, one sees the other. Offsets are positive, and
+        // there is one behind each.
+        if error == 0, let catalogue, descriptor.lockByte(at: catalogue >> 2),
+            descriptor.isLockedElsewhere(thanAt: catalogue >> 2)
+        {
+            throw Taken(path: path, process: nil, hasOtherCatalogue: true)
         }
     }
 
@@ -74,10 +89,11 @@ package final class PlaceLocks: Sendable {
     package init() {}
 
     /// Returns the lock of `root`, opened by `path`, and acquires it if necessary. It is held as long as the returned
-    /// object exists, or, with `forGood`, until ``release(allBut:)``; `shared` with others that share it. Throws ``PlaceLock/Taken`` or a system error.
-    package func hold(_ root: borrowing OwnedDescriptor, at path: BytePath, forGood: Bool, shared: Bool = false) throws
-        -> PlaceLock
-    {
+    /// object exists, or, with `forGood`, until ``release(allBut:)``; `sharing` it with daemons that use the catalogue of
+    /// this number. Throws ``PlaceLock/Taken`` or a system error.
+    package func hold(
+        _ root: borrowing OwnedDescriptor, at path: BytePath, forGood: Bool, sharing catalogue: UInt64? = nil
+    ) throws -> PlaceLock {
         let status = try FileStatus(of: root)
         let directory = root.raw
         let entry = entries.withLock { entries in
@@ -91,7 +107,7 @@ package final class PlaceLocks: Sendable {
                 return lock
             }
             entry.kept = nil
-            let lock = try PlaceLock(directory, at: path, shared: shared)
+            let lock = try PlaceLock(directory, at: path, sharing: catalogue)
             entry.lock = lock
             if forGood { entry.kept = lock }
             return lock

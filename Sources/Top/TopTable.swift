@@ -70,9 +70,6 @@ struct TopCell: Hashable, Sendable {
     }
 }
 
-/// `text` without a character that could move a cursor. Paths of the state are escaped already, and stay as they are.
-func printableOnce(_ text: String) -> String { BytePath(escaped: text)?.escaped == text ? text : printable(text) }
-
 /// `0.25`, `3.1`, `1,204`.
 func rateText(_ value: Double) -> String {
     let value = max(0, min(value, 1e15))

@@ -234,11 +234,17 @@ struct HostReportTests {
         }
         state.problems = board.all.map { DaemonState.Problem($0, hiddenBy: nil, clock: .universal, of: .system) }
         state.program.status = String(repeating: "\u{1}\u{1F4F7}\"", count: 2_000)
-        let text = HostReport(state, waitingBytes: .max, filedLastHour: .max).text(limit: limit)
+        let files = (0..<500).map { _ in "inbox/" + String(repeating: "\u{1F4F7}", count: 60) }
+        let text = HostReport(state, waitingBytes: .max, waitingFiles: files, filedLastHour: .max).text(limit: limit)
         #expect(text.utf8.count <= limit)
         let read = try #require(HostReport(json: Array(text.utf8)))
         #expect(read.problems.first?.code == "PI-401" && read.problems.count > 1)
         #expect(read.problems.dropFirst().allSatisfy { $0.code == "PI-203" })
         #expect(read.waitingBytes == .max && read.filedLastHour == .max)
+        #expect(read.waitingFiles == [])
+
+        let short = HostReport(DaemonState(), waitingBytes: 0, waitingFiles: files, filedLastHour: 0).text(limit: limit)
+        let some = try #require(HostReport(json: Array(short.utf8))?.waitingFiles)
+        #expect(short.utf8.count <= limit && some.count > 10 && some == Array(files.prefix(some.count)))
     }
 }

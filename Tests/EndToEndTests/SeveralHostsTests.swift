@@ -42,6 +42,80 @@ extension EndToEnd {
             try expectRest(place)
         }
 
+        @Test(
+            "One card in two hosts at once, and the server away meanwhile: each photo is filed once, and both are known"
+        )
+        func cards() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let daemons = [try await place.start(), try await place.startAnother("desk")]
+            let cards = [("photoinbox.toml", house.path("card-1")), ("desk.toml", house.path("card-2"))]
+            for (_, card) in cards {
+                for directory in ["", "/DCIM", "/DCIM/100CANON"] { try makeDirectory(card + directory) }
+                for number in 0..<12 {
+                    try house.drop(
+                        try Photos.unique(number), as: "IMG_\(number).JPG", into: "\(card)/DCIM/100CANON")
+                }
+            }
+            func importAll() async throws -> [String] {
+                let programs = try cards.map { configuration, card in
+                    try RunningProgram(
+                        [
+                            BuiltPrograms.path("photoinbox"), "import", "--json", "--config", house.path(configuration),
+                            card,
+                        ])
+                }
+                var summaries: [String] = []
+                for program in programs {
+                    #expect(try await program.ending() == .status(0), "\(program.lines)")
+                    summaries.append(program.lines.last ?? "")
+                }
+                return summaries
+            }
+            _ = try await importAll()
+            try place.cut()
+            for daemon in daemons { try await daemon.line(holding: "PI-506") }
+            try place.connect()
+            try await poll {
+                ["inbox", "desk"].reduce(0) { $0 + house.files(in: house.path($1)).count }
+            } until: {
+                $0 == 0
+            }
+            #expect(house.files(in: house.library).count == 12)
+            for summary in try await importAll() {
+                #expect(summary.contains(#""copied":0"#) && summary.contains(#""known":12"#), "\(summary)")
+            }
+            for daemon in daemons { try await daemon.stop() }
+            try expectRest(place)
+        }
+
+        @Test("Hosts go on with tables that a newer version has widened, and refuse those that they cannot write")
+        func versions() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let first = try await place.start()
+            // As far as versions go, what a newer one does when it starts.
+            for statement in [
+                "ALTER TABLE photo ADD COLUMN newer text",
+                "INSERT INTO schema_version (version, name, oldest_writer, oldest_reader) VALUES (99, 'newer', 2, 2)",
+            ] { _ = try place.query(statement, in: "photoinbox") }
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await first.line(holding: "filed inbox/a.jpg")
+            let second = try await place.startAnother("desk")
+            try house.drop(try Photos.unique(0), as: "again.jpg", into: house.path("desk"))
+            try house.drop(try Photos.unique(1), as: "b.jpg", into: house.path("desk"))
+            try await second.line(holding: "duplicate desk/again.jpg")
+            try await second.line(holding: "filed desk/b.jpg")
+            try await second.stop()
+            _ = try place.query("UPDATE schema_version SET oldest_writer = 99 WHERE version = 99", in: "photoinbox")
+            let refused = try place.launch("desk.toml")
+            #expect(try await refused.ending() != .status(0))
+            #expect(refused.lines.contains { $0.contains("newer photoinboxd") }, "\(refused.lines)")
+            #expect(try await house.ask("list").lines.count == 2)
+            try await first.stop()
+            try expectRest(place)
+        }
+
         @Test("tail shows what another host records late, though it has a lower number")
         func tail() async throws {
             let place = try DatabaseHouse()

@@ -42,8 +42,19 @@ extension EndToEnd {
                 well.text.contains("library  1 photo, ") && well.text.contains("filing normally")
                     && well.text.contains("  press-2  none"), "\(well.text)")
 
+            // A file that is still written is in its inbox when its machine dies.
+            try house.drop(try Photos.unique(1), as: ".part", into: house.path("press-2"))
+            let written = open(house.path("press-2/.part"), O_WRONLY)
+            #expect(rename(house.path("press-2/.part"), house.path("press-2/b.jpg")) == 0 && written >= 0)
+            try await poll {
+                try await house.ask("hosts", "show", "press-2")
+            } until: {
+                $0.text.contains("1 file was waiting in its inboxes when it was last seen:\n  press-2/b.jpg")
+            }
             second.signal(SIGKILL)
             _ = try await second.ending()
+            close(written)
+            unlink(house.path("press-2/b.jpg"))
             // Nothing waits for as long as a host may be busy with something else.
             _ = try place.query(
                 "UPDATE host SET seen = seen - interval '1 day' WHERE name = 'press-2'", in: "photoinbox")
@@ -65,6 +76,7 @@ extension EndToEnd {
             try await again.line(holding: "ready: ")
             try await first.line(holding: "PI-601", "is over")
             #expect(try await hosts(place, until: "2 of 2 hosts file").ending == .status(0))
+            #expect(try await house.ask("hosts", "show", "press-2").lines.count == 2)
             #expect(try await house.ask("hosts", "forget", "press-2").ending == .status(0))
             // Nothing is filed there, so it is the heartbeat that finds it out.
             try await again.line(holding: "PI-507")
@@ -113,7 +125,7 @@ extension EndToEnd {
             func report(_ problems: String, phase: String = "running", waiting: String = "311") -> String {
                 """
                 {"version":"9","phase":"\(phase)","status":"x","waiting":\(waiting),"waitingBytes":1200000000,\
-                "filedLastHour":4120,"problems":[\(problems)],"new":{}}
+                "waitingFiles":["desk/\\u001b[2J.jpg"],"filedLastHour":4120,"problems":[\(problems)],"new":{}}
                 """
             }
             func problem(_ severity: String, _ code: String = "PI-405") -> String {
@@ -148,9 +160,19 @@ extension EndToEnd {
             }
             try say(report("\(problem("stopped")),\(problem("warning", "PI-604"))"), "a\u{1B}[2J\nb")
             let named = try await place.house.ask("hosts")
+            #expect(named.text.contains("  VERSION  ") && named.text.contains("  9        PI-405 "), "\(named.text)")
             #expect(!named.text.contains("\u{1B}[2J") && named.text.split(separator: "\n").count == 3, "\(named.text)")
             #expect(named.text.contains("311 (1.2 GB)") && named.text.contains("4,120"), "\(named.text)")
             #expect(named.text.contains("stopped") && named.text.contains(", PI-604"), "\(named.text)")
+            try say(report(""))
+            let shown = try await place.house.ask("hosts", "show", "other")
+            #expect(!shown.text.contains("\u{1B}[2J") && shown.ending == .status(0), "\(shown.text)")
+            #expect(
+                shown.lines.dropFirst(2).map(\.self) == [
+                    "311 files were waiting in its inboxes when it was last seen:", "  desk/\\x1b[2J.jpg",
+                    "  … and 310 more",
+                ], "\(shown.text)")
+            #expect(try await place.house.ask("hosts", "show", "none").ending == .status(4))
             try say(report(problem("stopped")), forgotten: true)
             let forgotten = try await place.house.ask("status", "--all")
             #expect(

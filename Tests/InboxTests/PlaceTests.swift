@@ -41,14 +41,21 @@ struct PlaceTests {
         try await hold(ours, forGood: false)
     }
 
-    @Test("A library is locked by several daemons if all share it, and by one that does not by none else")
-    func sharedLocks() throws {
+    @Test(
+        "A library is locked by several daemons if all share a catalogue, and against others", arguments: [0, 5, .max])
+    func sharedLocks(_ number: UInt64) throws {
         let scratch = try ScratchDirectory()
         let directory = try openDirectory(scratch.bytePath)
         let (one, other, alone) = (PlaceLocks(), PlaceLocks(), PlaceLocks())
-        _ = try one.hold(directory, at: "a", forGood: true, shared: true)
-        _ = try other.hold(directory, at: "a", forGood: true, shared: true)
+        _ = try one.hold(directory, at: "a", forGood: true, sharing: number)
+        _ = try other.hold(directory, at: "a", forGood: true, sharing: number)
         #expect(throws: PlaceLock.Taken.self) { try alone.hold(directory, at: "a", forGood: true) }
+        for number in [number &+ 4, number &- 4] {
+            let taken = #expect(throws: PlaceLock.Taken.self) {
+                try alone.hold(directory, at: "a", forGood: true, sharing: number)
+            }
+            #expect(taken?.description == "photoinboxd uses it with another catalogue")
+        }
     }
 
     @Test("A place on a file system that is not mounted is not made, and a move into it is not forgotten")

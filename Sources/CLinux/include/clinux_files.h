@@ -6,6 +6,10 @@
 int clinux_openat(int directory, const char *path, int flags, uint32_t mode);   /* openat(2) */
 int clinux_set_read_lease(int fd);                                              /* fcntl(2), F_SETLEASE F_RDLCK */
 int clinux_release_lease(int fd);                                               /* fcntl(2), F_SETLEASE F_UNLCK */
+/* fcntl(2), F_OFD_SETLK with F_RDLCK: one byte, also of a directory, until the last descriptor of this open file is closed. */
+int clinux_lock_byte(int fd, uint64_t offset);
+/* fcntl(2), F_OFD_GETLK: 1 if another open file has a lock on any other byte than this, else 0; -1 on failure. */
+int clinux_is_locked_elsewhere(int fd, uint64_t offset);
 int clinux_clone_file(int destination, int source);                             /* ioctl_ficlone(2) */
 int clinux_rename_noreplace(int from, const char *old_name, int to, const char *new_name);   /* renameat2(2) */
 int clinux_rename_exchange(int directory, const char *one_name, const char *other_name);     /* renameat2(2) */

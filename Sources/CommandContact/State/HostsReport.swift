@@ -55,6 +55,18 @@ package struct HostsReport {
                 + (said.waitingBytes > 0 ? " (\(HumanText.bytes(said.waitingBytes)))" : "")
         }
 
+        /// The files that were waiting in its inboxes when it was last seen, a line each below a heading; empty if there
+        /// were none.
+        var waitingText: String {
+            guard let said, said.waiting > 0 else { return "" }
+            let names = (said.waitingFiles ?? []).map { "  \(printableOnce($0))\n" }
+            let others =
+                said.waiting > names.count ? "  … and \(HumanText.count(said.waiting - names.count)) more\n" : ""
+            return
+                "\(HumanText.count(said.waiting, "file was", "files were")) waiting in its inboxes when it was last seen:\n"
+                + names.joined() + others
+        }
+
         var inboxes: String {
             row.inboxes.isEmpty ? "-" : row.inboxes.map { printable($0) }.joined(separator: ", ")
         }
@@ -84,18 +96,25 @@ package struct HostsReport {
         return file + "; \(needy.count) \(needy.count == 1 ? "needs" : "need") you: \(needy.joined(separator: ", "))"
     }
 
-    /// One line for each host, under a heading; empty if there is none.
+    /// What waited in the inboxes of this host when it was last seen; nil if there is no such host.
+    package func waiting(at name: String) -> String? { hosts.first { $0.row.name == name }?.waitingText }
+
+    /// One line for each host, under a heading, with versions if they differ; empty if there is none.
     package func table(_ style: TextStyle, now: Int64) -> String {
-        var table = TextTable([
-            ("HOST", .left), ("STATE", .left), ("SEEN", .right), ("FILED/H", .right), ("WAITING", .right),
-            ("INBOXES", .left), ("PROBLEMS", .left),
-        ])
+        let versions = Set(hosts.compactMap { $0.row.isForgotten ? nil : $0.said?.version })
+        let areMixed = versions.count > 1
+        var table = TextTable(
+            [
+                ("HOST", .left), ("STATE", .left), ("SEEN", .right), ("FILED/H", .right), ("WAITING", .right),
+                ("INBOXES", .left),
+            ] + (areMixed ? [("VERSION", .left)] : []) + [("PROBLEMS", .left)])
         for host in hosts {
             let filed = host.row.isForgotten || host.row.isSilent ? nil : host.said?.filedLastHour
-            table.add([
-                printable(host.row.name), host.stateText(now: now), HumanText.age(max(0, host.row.silence)),
-                filed.map { HumanText.count($0) } ?? "-", host.waiting, host.inboxes, host.problems,
-            ])
+            table.add(
+                [
+                    printable(host.row.name), host.stateText(now: now), HumanText.age(max(0, host.row.silence)),
+                    filed.map { HumanText.count($0) } ?? "-", host.waiting, host.inboxes,
+                ] + (areMixed ? [host.said.map { printable($0.version) } ?? "-"] : []) + [host.problems])
         }
         return table.rendered(style)
     }
@@ -131,6 +150,7 @@ package struct HostsReport {
                 JSONField("phase", host.said?.phase), JSONField("status", host.said?.status),
                 JSONField("filed_last_hour", host.said?.filedLastHour), JSONField("waiting", host.said?.waiting),
                 JSONField("waiting_bytes", host.said?.waitingBytes),
+                JSONField("waiting_files", host.said?.waitingFiles),
                 JSONField(
                     "problems",
                     (host.said?.problems ?? []).map { problem in

@@ -24,6 +24,7 @@ final class HostReporter: DaemonPart {
 
     /// A little less than ten seconds, since ticks are not exact.
     private static let interval: Int64 = 9_500_000_000
+    private static let mostFiles = 500
 
     private let catalogue: Catalogue
     private let live: LiveState
@@ -88,8 +89,11 @@ final class HostReporter: DaemonPart {
             let (new, isTooMuch) = sum.addingReportingOverflow(arrival.noticed?.size ?? 0)
             return isTooMuch ? .max : new
         }
+        // With more of them, which ones is left to chance.
+        let keys = table.map { Array($0.arrivals.keys.prefix(Self.mostFiles)) } ?? []
+        let files = keys.map { "\($0.inbox)/\($0.path.escaped)" }
         return HostReport(
-            live.capture(inFull: false), waitingBytes: bytes ?? 0,
+            live.capture(inFull: false), waitingBytes: bytes ?? 0, waitingFiles: files.sorted(),
             filedLastHour: state.withLock { $0.filed.reduce(0) { $0 + ($1.key >= first ? $1.value : 0) } })
     }
 

@@ -8,11 +8,12 @@ import Reporting
 
 struct HostsCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        "hosts", "Show which hosts file with a catalogue in PostgreSQL.", "[OPTION…] [forget NAME]")
+        "hosts", "Show which hosts file with a catalogue in PostgreSQL.", "[OPTION…] [show NAME | forget NAME]")
 
     static let lesson = """
         EXAMPLES:
           photoinbox hosts                      the hosts that file with the catalogue, and how each is
+          photoinbox hosts show press-2         with the files that were waiting there when it was last seen
           sudo photoinbox hosts forget old-nas  it never comes back: others may have its inboxes' names
 
         Each daemon that has its catalogue in PostgreSQL says there every ten seconds how it is. One that has said nothing for
@@ -28,12 +29,14 @@ struct HostsCommand: DaemonCommand {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("forget, and the host's name.", valueName: "word"))
+    @Argument(help: ArgumentHelp("show or forget, and the host's name.", valueName: "word"))
     var words: [String] = []
 
+    private var forgets: Bool { words.first == "forget" }
+
     func validate() throws {
-        guard words.isEmpty || words.count == 2 && words[0] == "forget" else {
-            throw ValidationError("Write: hosts, or hosts forget NAME.")
+        guard words.isEmpty || words.count == 2 && ["show", "forget"].contains(words[0]) else {
+            throw ValidationError("Write: hosts, hosts show NAME, or hosts forget NAME.")
         }
     }
 
@@ -41,19 +44,27 @@ struct HostsCommand: DaemonCommand {
         guard places.catalogue.file == nil else {
             throw CommandFailure(.noMatch, "the catalogue is a file, so its only host is this machine")
         }
-        let catalogue = try places.openCatalogue(forRepair: !words.isEmpty)
+        let catalogue = try places.openCatalogue(forRepair: forgets)
+        if forgets, let name = words.last, try !catalogue.forgetHost(name) {
+            throw CommandFailure(
+                .noMatch, "there is no host \(printable(name)), or it is forgotten already",
+                action: "See which there are: photoinbox hosts")
+        }
+        var rows = try catalogue.hosts()
         if let name = words.last {
-            guard try catalogue.forgetHost(name) else {
+            rows.removeAll { $0.name != name && !forgets }
+            if rows.isEmpty {
                 throw CommandFailure(
-                    .noMatch, "there is no host \(printable(name)), or it is forgotten already",
-                    action: "See which there are: photoinbox hosts")
+                    .noMatch, "there is no host \(printable(name))", action: "See which there are: photoinbox hosts")
             }
         }
-        let report = HostsReport(try catalogue.hosts())
+        let report = HostsReport(rows)
         if output.json {
             for host in report.json { try printJSON([JSONField("type", "host")] + host) }
             return
         }
-        try printOut(report.table(Terminal.style(output.color), now: Int64(time(nil))))
+        try printOut(
+            report.table(Terminal.style(output.color), now: Int64(time(nil)))
+                + (words.last.flatMap { report.waiting(at: $0) } ?? ""))
     }
 }
