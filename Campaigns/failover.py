@@ -7,12 +7,13 @@ manager would. At every look there is a whole copy of everything. In the end not
 are empty, each content is in the library once and has a row, no record is without its file, nothing is half done, and one
 life more changes nothing. What did not come about by itself is tried by hand (restart, verify --repair), and told.
 
-usage: Campaigns/failover.py [--rounds N] [--round N] [--hosts N] [--seed N] [--jobs N] [--patience SECONDS] [--first]
-                             [--daemon FILE] [--undisturbed]
+usage: Campaigns/failover.py [--rounds N] [--round N] [--hosts N] [--held SECONDS] [--seed N] [--jobs N]
+                             [--patience SECONDS] [--first] [--daemon FILE] [--undisturbed]
 
   --rounds       how many (20)
   --round        only this one; prints what the daemons logged
   --hosts        always so many (1 or 2)
+  --held         the standby always lacks so many seconds
   --jobs         how many rounds at once (2): each has two servers
   --patience     seconds until all is healthy, from when all daemons run (60)
   --first        ends at the first violation
@@ -34,6 +35,7 @@ import commandline
 import fleet
 import house as houses
 import jobs
+import pictures
 import postgres
 from fleet_house import Fleet
 from house import Failed, Waiting, cut_jpeg, jpeg
@@ -44,6 +46,8 @@ PAUSES, FINAL = (0.2, 1, 5), (64, 78)
 
 class Round(fleet.Round):
     """Drawn in full before it begins, from the seed and its number."""
+    # Those that need not be unchanged for a minute before they are whole.
+    kinds = [pictures.plain_jpeg, pictures.gif, pictures.heif, pictures.canon]
 
     def __init__(self, number, options):
         self.numbers = numbers = random.Random(f"{options.seed} {number}")
@@ -53,7 +57,7 @@ class Round(fleet.Round):
         self.told, self.pool, self.wrong, self.by_hand, self.cut = [], [], [], [], set()
         self.is_over, self.beside, self.due = threading.Event(), {}, {}
         self.pause, self.is_undisturbed, self.healthy = numbers.choice(PAUSES), options.undisturbed, None
-        held = numbers.choice((0.1, 0.3, 1, 2, 5))
+        held = numbers.choice((0.1, 0.3, 1, 2, 5)) if options.held is None else options.held
         fails = held + numbers.uniform(0.5, 1.5)
         promoted = fails + numbers.choice((0.05, 0.5, 2))
         comes = promoted + numbers.choice((0, 1, 5))
@@ -104,9 +108,11 @@ class Round(fleet.Round):
         self.numbers.choice(self.fleet.hosts).drop(f"cut_{len(self.cut)}.JPG", content)
 
     def again(self):
-        """One of what was put in not long ago, with another name, on another host if there is one."""
-        if self.pool:
-            host, content = self.numbers.choice(self.pool[-40:])
+        """A lone photo of what was put in not long ago, with another name, on another host if there is one."""
+        sets = {member for members in self.fleet.manifest.sets for member in members} | {*self.beside}
+        alone = [one for one in self.pool[-40:] if checker.hashlib.sha256(one[1]).hexdigest() not in sets]
+        if alone:
+            host, content = self.numbers.choice(alone)
             others = [other for other in self.fleet.hosts if other is not host] or [host]
             self.numbers.choice(others).drop(f"again/{len(self.fleet.drops)}.JPG", content)
 
@@ -146,8 +152,6 @@ class Round(fleet.Round):
 
     def written(self):
         """The tables of the old primary that were written in since it was begun again."""
-        if self.is_undisturbed:
-            return []
         # Its counts begin with a recovery.
         text = """SELECT relname || ': ' || n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables
             WHERE schemaname = 'photoinbox' AND n_tup_ins + n_tup_upd + n_tup_del > 0"""
@@ -204,7 +208,9 @@ class Round(fleet.Round):
             self.keep()
             if all(host.has_done for host in self.fleet.hosts) and not self.due and not self.look():
                 return []
-            waiting.once()
+            for _ in range(4):
+                if waiting.left > 0:
+                    waiting.once()
         return self.look()
 
     def heal(self):
@@ -212,8 +218,6 @@ class Round(fleet.Round):
         if not (wrong := self.wait_healthy()):
             self.healthy = time.monotonic() - self.promoted
             return []
-        if tables := self.written():
-            return [f"written on the old primary: {', '.join(tables)}"] + wrong
         for words, act in [("restart", self.restart), ("verify --repair", self.verify)]:
             self.by_hand.append((words, wrong))
             act()
@@ -252,12 +256,13 @@ class Round(fleet.Round):
         finally:
             self.is_over.set()
             looker.join()
+        wrong = wrong or self.last_life()
+        self.pair.primary.come_back()
         if tables := self.written():
-            wrong.append(f"written on the old primary: {', '.join(tables)}")
-        if not self.is_undisturbed:
-            before = self.count(self.pair.primary)
-            self.lost = {name: before[name] - count for name, count in self.known.items()}
-        return self.wrong + (wrong or self.last_life())
+            return self.wrong + wrong + [f"written on the old primary: {', '.join(tables)}"]
+        before = self.count(self.pair.primary)
+        self.lost = {name: before[name] - count for name, count in self.known.items()}
+        return self.wrong + wrong
 
     def last_life(self):
         """What one life more changes."""
@@ -306,6 +311,7 @@ def main():
     arguments.add_argument("--rounds", type=int, default=20)
     arguments.add_argument("--round", type=int)
     arguments.add_argument("--hosts", type=int)
+    arguments.add_argument("--held", type=float)
     if not postgres.INITDB:
         print("skipped: needs PostgreSQL's server (package postgresql)")
         return 0

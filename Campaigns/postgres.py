@@ -20,7 +20,7 @@ while [ ! -e over ]; do
     $as "$programs/postgres" -D data -k "$base" -c listen_addresses= -c fsync=off -c max_connections=300 >>log 2>&1 </dev/null || :
     while [ -e down ]; do sleep 0.05; done
 done &
-cat >/dev/null; touch over; rm -f down; kill -QUIT $(head -n 1 data/postmaster.pid) || :; wait; rm -rf "$base"
+cat >/dev/null; touch over; rm -f down; kill -QUIT $(head -n 1 data/postmaster.pid 2>/dev/null) 2>/dev/null || :; wait; rm -rf "$base"
 """
 NEW = ["initdb", "-A", "trust", "-E", "UTF8", "--locale=C"]
 

@@ -50,6 +50,9 @@ extension CatalogueFile {
     /// How often the daemon has written over all its lives; 0 for a file.
     package var written: Int64 { server?.record.withLock { $0.written } ?? 0 }
 
+    /// How much of what this daemon had begun a database lacked that went back, and is finished again; since the last call.
+    package func takeBegunAgain() -> Int { server?.memory?.takeBegunAgain() ?? 0 }
+
     /// The daemons that have written in it; none for a file, which says nothing of its daemon.
     package func hosts() throws(CatalogueError) -> [CatalogueHostRow] {
         if server == nil { return [] }
