@@ -44,6 +44,37 @@ from house import Failed, Waiting, cut_jpeg, jpeg
 PAUSES, FINAL = (0.2, 1, 5), (64, 78)
 
 
+# --- the judge ---
+
+def violations(lives, cut=()):
+    """What must hold when all is at rest, and does not; `cut` are hashes of what is no whole photo."""
+    places, manifest, wrong = lives.places, lives.manifest, []
+    rows, found = checker.Rows(places), collections.defaultdict(lambda: collections.defaultdict(list))
+    for kind, root in places.roots:
+        for file in checker.walk(root):
+            name = file.relative.rsplit(b"/", 1)[-1]
+            if kind == "inbox" or checker.TEMPORARY.search(name):
+                wrong.append(f"left in {kind}: {checker.shown(file.relative)}")
+            if kind != "quarantine" or not checker.REASON.search(name):
+                found[checker.file_hash(file.path)][kind].append(file)
+    wrong += rows.faults + checker.check_rows(places, rows, found)
+    for digest in manifest.photos:
+        lying = found[digest]
+        shown = ", ".join(f"{kind}: {checker.shown(file.relative)}" for kind in lying for file in lying[kind])
+        if len(lying["library"]) > 1:
+            wrong.append(f"stands {len(lying['library'])} times ({digest[:12]}; {shown})")
+        if not lying["library"] and not lying["quarantine" if digest in cut else "returned"]:
+            wrong.append(f"is in no library ({digest[:12]}; {shown})")
+    sets = [members for members in manifest.sets if not any(found[member]["returned"] for member in members)]
+    wrong += checker.check_sets(checker.Manifest(sets=sets), found)
+    numbers = {bytes(row["sha256"]).hex(): row["set_id"] for row in rows.photos if row["superseded_at"] is None}
+    for members in sets:
+        some = [numbers[member] for member in members if member in numbers]
+        if len(set(some)) > 1:
+            wrong.append(f"a set has several numbers: {some}")
+    return wrong + [line for line in lives.requests({}) if line.startswith("a request is left open")]
+
+
 class Round(fleet.Round):
     """Drawn in full before it begins, from the seed and its number."""
     # Those that need not be unchanged for a minute before they are whole.
@@ -51,7 +82,7 @@ class Round(fleet.Round):
 
     def __init__(self, number, options):
         self.numbers = numbers = random.Random(f"{options.seed} {number}")
-        count, self.lost = options.hosts or numbers.choice((1, 2, 2)), None
+        count, self.lost, self.untold = options.hosts or numbers.choice((1, 2, 2)), None, 0
         self.pair = postgres.Pair(houses.default_base(), Waiting("standby that follows"), numbers.random() < 0.3)
         self.fleet = Fleet(self.pair, count, options.daemon)
         self.told, self.pool, self.wrong, self.by_hand, self.cut = [], [], [], [], set()
@@ -160,40 +191,11 @@ class Round(fleet.Round):
             waiting.once(why=lambda: run.stderr)
         return run.stdout.split("\n")[:-1]
 
-    # --- the judge ---
-
-    def violations(self):
-        """What must hold when all is at rest, and does not."""
-        places, manifest, wrong = self.fleet.places, self.fleet.manifest, []
-        rows, found = checker.Rows(places), collections.defaultdict(lambda: collections.defaultdict(list))
-        for kind, root in places.roots:
-            for file in checker.walk(root):
-                name = file.relative.rsplit(b"/", 1)[-1]
-                if kind == "inbox" or checker.TEMPORARY.search(name):
-                    wrong.append(f"left in {kind}: {checker.shown(file.relative)}")
-                found[checker.file_hash(file.path)][kind].append(file)
-        # What was set aside keeps its row only as far as the catalogue does.
-        wrong += rows.faults + [line for line in checker.check_rows(places, rows, found)
-                                if not line.startswith(("0 rows for duplicates", "0 rows for quarantine"))]
-        for digest in manifest.photos:
-            lying = found[digest]
-            shown = ", ".join(f"{kind}: {checker.shown(file.relative)}" for kind in lying for file in lying[kind])
-            if len(lying["library"]) > 1:
-                wrong.append(f"stands {len(lying['library'])} times ({digest[:12]}; {shown})")
-            if not lying["library"] and not lying["quarantine" if digest in self.cut else "returned"]:
-                wrong.append(f"is in no library ({digest[:12]}; {shown})")
-        sets = [members for members in manifest.sets if not any(found[member]["returned"] for member in members)]
-        wrong += checker.check_sets(checker.Manifest(sets=sets), found)
-        numbers = {bytes(row["sha256"]).hex(): row["set_id"] for row in rows.photos if row["superseded_at"] is None}
-        for members in sets:
-            if len({numbers.get(member) for member in members if member in numbers}) > 1:
-                wrong.append(f"a set has several numbers: {[numbers.get(member) for member in members]}")
-        wrong += [line for line in self.fleet.requests({}) if line.startswith("a request is left open")]
-        return wrong
+    # --- the end ---
 
     def look(self):
         try:
-            return self.violations()
+            return violations(self.fleet, self.cut)
         except (OSError, subprocess.CalledProcessError) as error:
             return [str(error)]
 
@@ -256,6 +258,8 @@ class Round(fleet.Round):
         finally:
             self.is_over.set()
             looker.join()
+        told = {(row["inbox"], bytes(row["path"])) for row in checker.Rows(self.fleet.places).outcomes}
+        self.untold = len(self.fleet.drops.keys() - told)
         wrong = wrong or self.last_life()
         self.pair.primary.come_back()
         if tables := self.written():
@@ -287,9 +291,10 @@ def rounds(job, options, counts):
         try:
             wrong, log = fleet.judged(one.fleet, one.run)
             counts.add(rounds=1, files=len(one.fleet.drops), wrong=bool(wrong), by_hand=bool(one.by_hand),
-                       lost=one.lost["photo"] if one.lost else 0)
+                       lost=one.lost["photo"] if one.lost else 0, untold=one.untold)
             told = ", ".join(f"{count} {name}s" for name, count in (one.lost or {}).items())
             print(f"round {number}: {len(one.fleet.hosts)} hosts, {len(one.fleet.drops)} files; the new primary lacked {told}; "
+                  f"{one.untold} without an outcome; "
                   + (f"healthy {one.healthy:.1f} s after the promotion" if one.healthy else "not healthy by itself")
                   + "".join(f"; by hand: {words}" for words, _ in one.by_hand), flush=True)
             for words, why in one.by_hand:
@@ -316,10 +321,11 @@ def main():
         print("skipped: needs PostgreSQL's server (package postgresql)")
         return 0
     options = commandline.begin(arguments, "failover")
-    counts, began = jobs.Counts("rounds", "files", "lost", "by_hand", "wrong"), time.monotonic()
+    counts, began = jobs.Counts("rounds", "files", "lost", "untold", "by_hand", "wrong"), time.monotonic()
     is_well = jobs.run(1 if options.round is not None else options.jobs, lambda job: rounds(job, options, counts))
     print(f"{counts.rounds} rounds, {counts.files} files, {counts.lost} photos whose records the new primary lacked, "
-          f"{counts.by_hand} healed by hand, {counts.wrong} with violations, {time.monotonic() - began:.0f} s")
+          f"{counts.untold} files without an outcome, {counts.by_hand} healed by hand, {counts.wrong} with violations, "
+          f"{time.monotonic() - began:.0f} s")
     return 0 if is_well and not counts.wrong else 1
 
 

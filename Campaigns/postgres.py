@@ -48,7 +48,7 @@ class Server:
         return f"host={directory or self.directory} user=tester dbname={database}"
 
     def sql(self, text, database="postgres", check=True):
-        return subprocess.run(["psql", "-XAtq", self.words(database), "-c", text], capture_output=True, text=True, check=check)
+        return subprocess.run([os.path.join(os.path.dirname(INITDB), "psql"), "-XAtq", self.words(database), "-c", text], capture_output=True, text=True, check=check)
 
     def crash(self, number=signal.SIGQUIT):
         """Ends it as after `pg_ctl stop -m immediate`, if it runs, or kills it; it stays away until `come_back`."""

@@ -78,17 +78,21 @@ struct CatalogueLife {
     /// Inserts again what the database has lost of what this daemon had begun, for recovery, which finds out how far each came.
     /// Returns false if that is not known of all: then the library's photos are to be recorded.
     private func beginAgain(after writes: Int64, _ db: PostgreSQLTransaction) throws -> Bool {
-        guard let rows = host.memory?.begun(after: writes) else { return false }
+        // An empty database has lost more than what this daemon had begun.
+        guard writes > 0, let rows = host.memory?.begun(after: writes) else { return false }
         do {
             var count = 0
             try db.part {
                 for (index, row) in rows.enumerated() {
                     let hash = row.columns["sha256"] ?? nil
                     // A photo that came again after it was returned may have its place.
-                    let isOver = rows[index...].contains { later in
-                        later.table == .intent && later.columns["sha256"]??.sqlValue == hash?.sqlValue
+                    if row.table == .request,
+                        rows[index...].contains(where: { later in
+                            later.table == .intent && later.columns["sha256"]??.sqlValue == hash?.sqlValue
+                        })
+                    {
+                        continue
                     }
-                    if row.table == .request, isOver { continue }
                     if try beginAgain(row, hash, db) { count += 1 }
                 }
             }

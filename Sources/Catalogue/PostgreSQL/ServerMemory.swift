@@ -1,5 +1,5 @@
 package import FileValues
-import LinuxKernel
+package import LinuxKernel
 import PostgreSQL
 import SystemPackage
 
@@ -50,6 +50,8 @@ package final class ServerMemory: Sendable {
         if lines.count < 4 { try opened.put(Self.text(key, values), as: "host", durably: true) }
         file = try opened.openBeneath("host", [.readWrite, .nonBlocking])
         self.values = Locked(values)
+        // Of another daemon, whose state this was.
+        if lines.isEmpty { forget() }
     }
 
     /// Of the same length for all values, and written in its place, since that is done whenever something is recorded: a
@@ -96,9 +98,11 @@ package final class ServerMemory: Sendable {
 
     // MARK: - What was begun
 
-    /// Of two files that take turns, so that the last seconds of any load are in them.
+    /// Of two files that take turns.
     private static let log: (now: BytePath, before: BytePath) = ("begun.log", "begun.log.1")
-    private static let most: UInt64 = 16 << 20
+    private static let most: UInt64 = 8 << 20
+    /// More rows than this take longer than a start may.
+    private static let mostRows = 10_000
 
     /// These rows are committed, by the `count`th write, and nothing was done yet of what they say. Not durable: who loses it
     /// by a power cut, and the database's commits at the same time, has the library's photos recorded.
@@ -143,7 +147,7 @@ package final class ServerMemory: Sendable {
                     }
                 }
             } catch { return nil }
-            guard let first, first <= count + 1 else { return nil }
+            guard let first, first <= count + 1, rows.count <= Self.mostRows else { return nil }
             return rows
         }
     }
