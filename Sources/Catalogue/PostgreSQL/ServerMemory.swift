@@ -122,6 +122,7 @@ package final class ServerMemory: Sendable {
                 if isNew { try? directory.unlink(Self.log.now) }
                 let file = try directory.openBeneath(
                     Self.log.now, isNew ? [.readWrite, .createNew] : [.readWrite, .nonBlocking], mode: 0o600)
+                if isNew { try file.giveToOwner(of: directory) }
                 try file.write(Array(text.utf8), at: size)
             } catch { forget() }
         }
