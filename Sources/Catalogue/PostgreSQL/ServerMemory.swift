@@ -71,6 +71,8 @@ package final class ServerMemory: Sendable {
     func wrote(_ count: Int64) {
         values.withLock { values in
             guard count != values.written else { return }
+            // What was begun since is in the database again, and is not to be found once it is finished there.
+            if count < values.written { forget() }
             values.written = count
             try? file.write(Self.text(key, values), at: 0)
         }
