@@ -24,7 +24,7 @@ release := .build/release
 placenames := .build/place-names.sqlite
 
 .PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench bench-web campaign-overflow campaign-versions \
-    campaign-kill campaign-wire campaign-fleet campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
+    campaign-kill campaign-wire campaign-fleet campaign-failover campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
     campaign-heads campaign-drop campaign-proxied campaign-soak run deb place-names install uninstall clean
 
@@ -235,6 +235,9 @@ campaign-wire: release ## cuts, stalls and SIGKILL at every message to and from 
 
 campaign-fleet: release ## several daemons on one catalogue: one stands still at every step while another goes on, then drawn faults of three: SCENARIO, SAMPLE, ROUNDS (100), SEED
 	Campaigns/fleet.py $(SCENARIO:%=--scenario %) $(SAMPLE:%=--sample %) $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
+
+campaign-failover: release ## a standby that lacks the last commits is promoted under load, and the old primary begun again beside it: ROUNDS (20), HOSTS, SEED
+	Campaigns/failover.py $(ROUNDS:%=--rounds %) $(HOSTS:%=--hosts %) $(SEED:%=--seed %)
 
 campaign-random-kill: release ## SIGKILL at random moments under load: TRIALS (10,000), SEED
 	Campaigns/random_kill.py $(TRIALS:%=--trials %) $(SEED:%=--seed %)

@@ -290,6 +290,7 @@ THEN = ("taken", "died", "held", "both")
 
 class Round:
     """Drawn in full before it begins, from the seed and its number."""
+    kinds = pictures.BUILT
 
     def __init__(self, number, options, server):
         self.numbers = numbers = random.Random(f"{options.seed} {number}")
@@ -325,7 +326,7 @@ class Round:
                     yield functools.partial(self.put, host, f"SAME_{number}.JPG", content)
                 continue
             if kind < 0.3:
-                picture = numbers.choice(pictures.BUILT)(numbers)
+                picture = numbers.choice(self.kinds)(numbers)
                 content, ending = picture.content, picture.ending
             else:
                 content, ending = jpeg(seed, numbers.choice((6_000, 20_000, 300_000))), "JPG"

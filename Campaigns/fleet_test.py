@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tests that the judge of fleets finds each kind of damage: damages an intact fleet in one way after the other.
+"""Tests that the judges of fleets find each kind of damage: damages an intact fleet in one way after the other.
 
 usage: Campaigns/fleet_test.py [--daemon FILE]
 """
@@ -9,6 +9,7 @@ import sys
 
 import checker
 import commandline
+import failover
 from fleet_house import Fleet, collect
 from house import jpeg, raw_and_jpeg
 
@@ -56,7 +57,7 @@ def tear(fleet):
 
 
 # At rest, and at every look.
-AT_REST, ALWAYS, RECORDS = "violations", "seen", "missing"
+AT_REST, ALWAYS, RECORDS, FAILED_OVER = "violations", "seen", "missing", "after a failover"
 DAMAGES = [
     ("nothing", AT_REST, None, lambda f: None),
     ("nothing", ALWAYS, None, lambda f: None),
@@ -74,6 +75,15 @@ DAMAGES = [
     ("taken back by nobody", AT_REST, "not recorded: returned", sql(
         "UPDATE request SET destination_path = '\\x00'::bytea WHERE step = 'done'")),
     ("what was taken back is gone", AT_REST, "and not there", lambda f: os.unlink(path(f, "returned", jpeg("b")))),
+    ("nothing", FAILED_OVER, None, lambda f: None),
+    ("a stray", FAILED_OVER, "stands 2 times", lambda f: copy(f, "STRAY.JPG")),
+    ("a photo is gone", FAILED_OVER, "is in no library", lambda f: os.unlink(path(f, "library", SET[".JPG"]))),
+    ("a record is gone", FAILED_OVER, "not recorded: library", sql(
+        "DELETE FROM metadata_due; DELETE FROM outcome WHERE photo_id = 1; DELETE FROM photo WHERE id = 1")),
+    ("a set has two numbers", FAILED_OVER, "several numbers", sql(
+        "UPDATE photo SET set_id = NULL WHERE id = (SELECT max(set_id) FROM photo)")),
+    ("left in an inbox", FAILED_OVER, "left in inbox", lambda f: copy(f, "../hosts/h1/inbox/LEFT.JPG")),
+    ("half done", FAILED_OVER, "a request is left open", sql("UPDATE request SET step = 'begun'")),
     ("a request is open", AT_REST, "a request is left open", sql("UPDATE request SET step = 'begun'")),
 ]
 
@@ -87,7 +97,7 @@ def main():
         fleet = settled(options)
         try:
             damage(fleet)
-            wrong = getattr(fleet, when)()
+            wrong = failover.violations(fleet) if when == FAILED_OVER else getattr(fleet, when)()
             is_seen = any(expected in line for line in wrong) if expected else not wrong
             if not is_seen:
                 print(f"{words}: not seen; {wrong}")

@@ -1,5 +1,5 @@
 """A PostgreSQL server of a campaign, on a socket in a directory of its own, with a database for each house. It ends with
-the campaign, however that ends. Nothing is durable in it."""
+the campaign, however that ends. Nothing is durable in it. Or two of them, of which one follows the other."""
 import contextlib
 import glob
 import itertools
@@ -14,26 +14,28 @@ PSQL = os.path.join(os.path.dirname(INITDB), "psql") if INITDB else "psql"
 
 # PostgreSQL refuses to run as root.
 LINES = """
-set -e; cd "$1"; as=
+set -e; cd "$1"; base=$1 programs=$2 as=; shift 2
 if [ "$(id -u)" = 0 ]; then chown nobody .; as="setpriv --reuid=nobody --regid=nogroup --clear-groups"; fi
-$as "$2" --no-sync -A trust -U tester -E UTF8 --locale=C -D data >log 2>&1 || { cat log >&2; rm -rf "$1"; exit 1; }
+$as "$programs/$@" --no-sync -U tester -D data >log 2>&1 || { cat log >&2; rm -rf "$base"; exit 1; }
 # It is begun again whenever it ends, but for while the file "down" is there.
 while [ ! -e over ]; do
-    $as "${2%initdb}postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 >>log 2>&1 </dev/null || :
+    $as "$programs/postgres" -D data -k "$base" -c listen_addresses= -c fsync=off -c max_connections=300 >>log 2>&1 </dev/null || :
     while [ -e down ]; do sleep 0.05; done
 done &
-cat >/dev/null; touch over; rm -f down; kill -QUIT $(head -n 1 data/postmaster.pid) || :; wait; rm -rf "$1"
+cat >/dev/null; touch over; rm -f down; kill -QUIT $(head -n 1 data/postmaster.pid 2>/dev/null) 2>/dev/null || :; wait; rm -rf "$base"
 """
+NEW = ["initdb", "-A", "trust", "-E", "UTF8", "--locale=C"]
 
 
 class Server:
-    def __init__(self, base, waiting):
-        """In a directory below `base`, when `waiting` lets it answer."""
+    def __init__(self, base, waiting, primary=None):
+        """In a directory below `base`, when `waiting` lets it answer: a new one, or a standby of another."""
         self.directory = tempfile.mkdtemp(prefix="photo-inbox-postgres-", dir=base)
         self.numbers = itertools.count(1)
         # The end of its standard input ends it.
-        self.process = subprocess.Popen(["/bin/sh", "-c", LINES, "sh", self.directory, INITDB], stdin=subprocess.PIPE,
-                                        start_new_session=True)
+        how = ["pg_basebackup", "-c", "fast", "-R", "-h", primary.directory] if primary else NEW
+        self.process = subprocess.Popen(["/bin/sh", "-c", LINES, "sh", self.directory, os.path.dirname(INITDB), *how],
+                                        stdin=subprocess.PIPE, start_new_session=True)
         while self.sql("", check=False).returncode:
             if self.process.poll() is not None:
                 raise SystemExit("PostgreSQL does not start")
@@ -50,13 +52,13 @@ class Server:
     def sql(self, text, database="postgres", check=True):
         return subprocess.run([PSQL, "-XAtq", self.words(database), "-c", text], capture_output=True, text=True, check=check)
 
-    def crash(self):
-        """Ends it as after `pg_ctl stop -m immediate`, if it runs; it stays away until `come_back`."""
+    def crash(self, number=signal.SIGQUIT):
+        """Ends it as after `pg_ctl stop -m immediate`, if it runs, or kills it; it stays away until `come_back`."""
         with open(os.path.join(self.directory, "down"), "w", encoding="ascii"):
             pass
         with (contextlib.suppress(FileNotFoundError, ProcessLookupError),
               open(os.path.join(self.directory, "data/postmaster.pid"), encoding="ascii") as lines):
-            os.kill(int(next(lines)), signal.SIGQUIT)
+            os.kill(int(next(lines)), number)
 
     def come_back(self):
         with contextlib.suppress(FileNotFoundError):
@@ -70,3 +72,56 @@ class Server:
 
     def drop(self, name):
         self.sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+class Pair:
+    """A primary and its asynchronous standby, which programs are given together, in that order or the other one."""
+
+    def __init__(self, base, waiting, is_standby_first=False):
+        self.primary = Server(base, waiting)
+        self.standby = Server(base, waiting, self.primary)
+        self.leading = self.primary
+        self.servers = [self.primary, self.standby][::-1 if is_standby_first else 1]
+        while not self.sender:
+            waiting.once()
+
+    @property
+    def sender(self):
+        """The process that sends what is committed to the standby; None while it does not."""
+        found = self.primary.sql("SELECT pid FROM pg_stat_replication WHERE state = 'streaming'").stdout.split()
+        return int(found[0]) if found else None
+
+    @property
+    def socket(self):
+        return self.leading.socket
+
+    def words(self, database, directory=None):
+        """libpq's words for programs, whatever the directory."""
+        return self.leading.words(database, ",".join(server.directory for server in self.servers))
+
+    def sql(self, *arguments, **options):
+        return self.leading.sql(*arguments, **options)
+
+    def create(self):
+        return self.leading.create()
+
+    def hold_back(self):
+        """From now on the standby gets nothing more."""
+        self.stopped = self.sender
+        os.kill(self.stopped, signal.SIGSTOP)
+
+    def fail(self, number):
+        """The primary is no more."""
+        self.primary.crash(number)
+        # Else the next one would wait for its end.
+        os.kill(self.stopped, signal.SIGKILL)
+
+    def promote(self):
+        self.standby.sql("SELECT pg_promote()")
+        self.leading = self.standby
+
+    def drop(self, _):
+        """Both, with all that is in them."""
+        for server in self.servers:
+            server.process.stdin.close()
+            server.process.wait()

@@ -38,6 +38,9 @@ protocol CatalogueTransaction {
 
     /// Runs `body`; if it throws, what it has changed is undone, and the transaction goes on.
     func part<Value>(_ body: () throws -> Value) throws -> Value
+
+    /// The row is inserted by this transaction: see ``ServerMemory``.
+    func note(_ row: BegunRow)
 }
 
 /// An argument whose bytes are not copied: they stay where they are until ``CatalogueTransaction/runEach(_:count:_:)`` returns.
@@ -49,6 +52,8 @@ enum SQLBorrowed {
 }
 
 extension CatalogueTransaction {
+    func note(_ row: BegunRow) {}
+
     func run(_ sql: String) throws { try run(sql, []) }
 
     func each(_ sql: String, _ values: SQLArguments = [], _ body: (SQLRow) throws -> Void) throws {

@@ -67,6 +67,7 @@ extension CatalogueFile {
             columns["joins"] = intent.joins
             columns["number_after"] = intent.numberAfter
             let id = try db.insert(columns, into: "intent")
+            db.note(BegunRow(.intent, columns))
             if !intent.photo.part.isSidecar, db.words.own.mayMiss {
                 try requireUnrecorded(intent.photo.sha256, superseding: intent.supersedes, db)
             }

@@ -70,6 +70,9 @@ extension CatalogueFile {
         try hosts().first { !$0.isForgotten && $0.key != key && $0.inboxes.contains(name) }?.name
     }
 
+    /// How much of what this daemon had begun a database lacked that went back, and is finished again; since the last call.
+    package func takeBegunAgain() -> Int { server?.memory?.takeBegunAgain() ?? 0 }
+
     /// The daemons that have written in it; none for a file, which says nothing of its daemon.
     package func hosts() throws(CatalogueError) -> [CatalogueHostRow] {
         if server == nil { return [] }

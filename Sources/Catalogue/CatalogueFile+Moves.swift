@@ -63,6 +63,7 @@ extension CatalogueFile {
                     """, [photo])
                 if !isLive || isReturned == true { throw CatalogueError.beingReturned }
             }
+            db.note(BegunRow(.move, move.columns))
             return StoredMove(id: try db.insert(move.columns, into: "move"), move: move)
         }
     }

@@ -12,6 +12,7 @@ extension CatalogueFile {
             var columns = request.columns
             columns["step"] = step.rawValue
             columns["note"] = note
+            if step == .begun { db.note(BegunRow(.request, columns)) }
             if step != .begun { columns["ended_at"] = request.at.nanosecondsSince1970 }
             return try db.insert(columns, into: "request")
         }

@@ -230,7 +230,7 @@ package final class CatalogueFile: Sendable {
         isWriter = writes
         isUnchecked = false
         connection = Locked(nil)
-        let engine = PostgreSQLEngine(place, writes: writes, isPatient: isCopied, isVital: host != nil)
+        let engine = PostgreSQLEngine(place, writes: writes, isPatient: isCopied, memory: host?.memory)
         server = engine
         opening = Locked(
             Opening {

@@ -40,20 +40,8 @@ package final class StateLock: Sendable {
     /// in the file `host`.
     package func openCatalogue(at place: CataloguePlace) throws -> CatalogueFile {
         guard place.file == nil else { return try open(place, CatalogueHost(key: "", name: "")) }
-        let (key, written) = try known()
-        let catalogue = try open(place, CatalogueHost(key: key, name: machineName(), written: written))
-        note(catalogue)
-        return catalogue
-    }
-
-    /// Records how often was written in a database, so that one that went back is found out at the next start. Errors are
-    /// ignored: without it that costs what it did before.
-    package func note(_ catalogue: CatalogueFile) {
-        // 0: the server was not there yet.
-        guard catalogue.place.file == nil, catalogue.written > 0, let (key, written) = try? known(),
-            catalogue.written != written
-        else { return }
-        try? write(key, catalogue.written)
+        let memory = try ServerMemory(in: directory)
+        return try open(place, CatalogueHost(key: memory.key, name: machineName(), memory: memory))
     }
 
     private func open(_ place: CataloguePlace, _ host: CatalogueHost) throws -> CatalogueFile {
@@ -61,24 +49,6 @@ package final class StateLock: Sendable {
         // Errors are ignored, since they must not prevent filing.
         if !hadCatalogue { try? file.write(Array("a catalogue was made\n".utf8), at: 0) }
         return catalogue
-    }
-
-    /// By what a database knows this daemon, random and the same for good, and how often it has written there.
-    private func known() throws -> (key: String, written: Int64) {
-        do throws(SystemCallError) {
-            let text = try openDirectory(directory).openBeneath("host", [.read, .nonBlocking]).read(128)
-            let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
-            if let key = lines.first { return (String(key), lines.count > 1 ? Int64(lines[1]) ?? 0 : 0) }
-        } catch {
-            if error.code != .noSuchFileOrDirectory { throw error }
-        }
-        let key = hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max) })
-        try write(key, 0)
-        return (key, 0)
-    }
-
-    private func write(_ key: String, _ written: Int64) throws(SystemCallError) {
-        try openDirectory(directory).put(Array("\(key)\n\(written)\n".utf8), as: "host", durably: true)
     }
 }
 

@@ -28,7 +28,9 @@ final class PostgresWire {
         let given = try Self.options(of: parameters, calls)
         secret = given["password"]
         // The operator's words are expanded where `dbname` stands; what comes later overrides them.
-        let pairs = [("dbname", parameters.connection)] + parameters.ours(options: given["options"] ?? "")
+        let pairs =
+            [("dbname", parameters.connection)] + parameters.servers(of: given)
+            + parameters.ours(options: given["options"] ?? "")
         let start = ContinuousClock.now
         connection = withStrings(pairs.map(\.0)) { names in
             withStrings(pairs.map(\.1)) { values in calls.pointee.connectStartParams(names, values, 1) }

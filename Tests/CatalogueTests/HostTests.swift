@@ -1,4 +1,5 @@
 import FileValues
+import LinuxKernel
 import PhotoModel
 import PostgreSQL
 import PostgresSupport
@@ -224,11 +225,74 @@ struct HostTests {
         #expect(try next.loss() == nil && next.isRebuilding() && next.totals().photos == 3)
         try next.endRebuilding()
         try next.file(4)
-        let written = next.written
-        let known = CatalogueHost(key: "a", name: "machine-a", written: written)
+        let scratch = try ScratchDirectory()
+        let memory = try ServerMemory(in: scratch.bytePath)
+        memory.wrote(next.written)
+        let known = CatalogueHost(key: "a", name: "machine-a", memory: memory)
         #expect(try !CatalogueFile.open(place, for: known, now: noon, isLost: false).isRebuilding())
-        let ahead = CatalogueHost(key: "a", name: "machine-a", written: written + 1)
+        memory.wrote(next.written + 1)
+        let ahead = CatalogueHost(key: "a", name: "machine-a", memory: try ServerMemory(in: scratch.bytePath))
         #expect(try CatalogueFile.open(place, for: ahead, now: noon, isLost: false).isRebuilding())
+    }
+
+    @Test("Of a database that lacks this life, or what it has begun, the next start inserts that again")
+    func beginsAgain() throws {
+        let scratch = try ScratchDirectory()
+        func open() throws -> CatalogueFile {
+            let memory = try ServerMemory(in: scratch.bytePath)
+            return try CatalogueFile.open(
+                place, for: CatalogueHost(key: memory.key, name: "nas", memory: memory), now: noon, isLost: false)
+        }
+        try open().file(1)
+        let running = try open()
+        let before = running.written
+        try running.file(2)
+        let request = RequestRecord(
+            at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", outcomeID: nil, photoID: 1,
+            isAsIs: false,
+            move: RequestedMove(
+                token: "r", sourceRoot: "/srv/photos", sourcePath: "a.jpg", destinationRoot: "/srv/returned",
+                destinationPath: "a.jpg", sha256: photo(1).sha256, identity: photo(1).sourceIdentity))
+        _ = try running.recordRequest(request, step: .begun)
+        // The state before this life began.
+        try CatalogueFile.openForRepair(place).write("going back") { db in
+            for text in [
+                "DELETE FROM request", "DELETE FROM outcome WHERE photo_id = 2", "DELETE FROM intent",
+                "DELETE FROM photo WHERE id = 2",
+            ] { try db.run(text) }
+            try db.run("UPDATE host SET writes = ?, life = 'x', epoch = epoch - 1", [before])
+        }
+        #expect(try failure { try running.file(3) }.code == .anotherHost)
+        #expect(try failure { try running.file(3) }.code == .replaced)
+        #expect(try running.loss() != nil && !running.isRebuilding())
+        let next = try open()
+        #expect(next.takeBegunAgain() == 2 && next.takeBegunAgain() == 0)
+        #expect(try !next.isRebuilding() && next.loss() == nil)
+        let intents = try next.pendingIntents()
+        #expect(intents.map(\.step) == [.lost] && intents.map(\.photo) == [intent(2).photo])
+        let requests = try next.pendingRequests(inbox: "card")
+        #expect(requests.map(\.request) == [request])
+        try next.file(4)
+        #expect(try open().takeBegunAgain() == 0)
+    }
+
+    @Test("A server of an older timeline than was met is not used, whatever it is asked")
+    func oldPrimary() throws {
+        let scratch = try ScratchDirectory()
+        func host() throws -> CatalogueHost {
+            let memory = try ServerMemory(in: scratch.bytePath)
+            return CatalogueHost(key: memory.key, name: "nas", memory: memory)
+        }
+        try CatalogueFile.open(place, for: try host(), now: noon, isLost: false).file(1)
+        let file = try openDirectory(scratch.bytePath).openBeneath("host", .readWrite)
+        let text = try file.read(256)
+        #expect(String(decoding: text.suffix(21), as: UTF8.self) == String(repeating: " ", count: 19) + "1\n")
+        try file.write(Array("2".utf8), at: UInt64(text.count - 2))
+        let refused = try CatalogueFile.open(place, for: try host(), now: noon, isLost: false)
+        for failed in [try failure { try refused.file(2) }, try failure { _ = try refused.totals() }] {
+            #expect(failed.code == .unreachable && failed.message.contains("old primary"), "\(failed)")
+        }
+        #expect(try CatalogueFile.openForRepair(place).totals().photos == 1)
     }
 
     @Test("A schema that is new is to be rebuilt if there was a catalogue before", arguments: [false, true])

@@ -1,16 +1,15 @@
 import PostgreSQL
 
 /// A daemon, as a catalogue in PostgreSQL knows it. Only its newest life may write there.
-package struct CatalogueHost: Hashable, Sendable {
+package struct CatalogueHost: Sendable {
     /// Of its state directory, for good.
     package let key: String
     /// Of its machine, for people.
     package let name: String
-    /// How often it has written at least, so that a database that went back while it did not run is found out.
-    package let written: Int64
+    let memory: ServerMemory?
 
-    package init(key: String, name: String, written: Int64 = 0) {
-        (self.key, self.name, self.written) = (key, name, written)
+    package init(key: String, name: String, memory: ServerMemory? = nil) {
+        (self.key, self.name, self.memory) = (key, name, memory)
     }
 }
 
@@ -28,7 +27,7 @@ struct CatalogueLife {
     /// Whether an earlier state of the database was met: the library has photos that it does not know.
     private(set) var wentBack = false
 
-    init(_ host: CatalogueHost) { (self.host, written) = (host, host.written) }
+    init(_ host: CatalogueHost) { (self.host, written) = (host, host.memory?.written ?? 0) }
 
     mutating func wrote() { written += 1 }
 
@@ -45,15 +44,19 @@ struct CatalogueLife {
                         WHERE id = ? AND life = ? AND forgotten_at IS NULL RETURNING id, epoch, writes
                         """, [known.host, token])
                 } else { try begin(db) }
-            guard let row else {
+            let writes: Int64? = try row?.value("writes")
+            // One more, if the answer to a commit was lost.
+            let isBack =
+                if let writes { known == nil ? writes < written : writes != written && writes != written + 1 } else {
+                    try isLost(known, db)
+                }
+            guard row != nil || isBack else {
                 throw CatalogueError(
                     .anotherHost, "connecting again",
                     "another photoinboxd with this one's state directory has begun since, or it was forgotten")
             }
-            let writes: Int64 = try row.value("writes")
-            // One more, if the answer to a commit was lost.
-            let isBack = known == nil ? writes < written : writes != written && writes != written + 1
-            if isBack {
+            // A start records what was begun since; what runs has to be begun again.
+            if isBack, known == nil ? try !beginAgain(after: writes ?? 0, db) : host.memory == nil {
                 try db.run(
                     """
                     INSERT INTO pending_task (name, since) VALUES ('rebuild', extract(epoch FROM now())::bigint * 1000000000)
@@ -61,14 +64,71 @@ struct CatalogueLife {
                     """)
             }
             return (
-                host: try row.value("id") as Int64, epoch: try row.value("epoch") as Int64, writes: writes,
+                number: try row.map { (host: try $0.value("id") as Int64, epoch: try $0.value("epoch") as Int64) },
+                writes: writes,
                 isBack: isBack
             )
         }
-        number = (found.host, found.epoch)
-        self.written = found.writes
+        if let number = found.number { self.number = number }
+        if let writes = found.writes { self.written = writes }
         // At a start it is rebuilt before anything is filed.
         if found.isBack, known != nil { wentBack = true }
+    }
+
+    /// Inserts again what the database has lost of what this daemon had begun, for recovery, which finds out how far each came.
+    /// Returns false if that is not known of all: then the library's photos are to be recorded.
+    private func beginAgain(after writes: Int64, _ db: PostgreSQLTransaction) throws -> Bool {
+        // An empty database has lost more than what this daemon had begun.
+        guard writes > 0, let rows = host.memory?.begun(after: writes) else { return false }
+        do {
+            var count = 0
+            try db.part {
+                for (index, row) in rows.enumerated() {
+                    let hash = row.columns["sha256"] ?? nil
+                    // A photo that came again after it was returned may have its place.
+                    if row.table == .request,
+                        rows[index...].contains(where: { later in
+                            later.table == .intent && later.columns["sha256"]??.sqlValue == hash?.sqlValue
+                        })
+                    {
+                        continue
+                    }
+                    if try beginAgain(row, hash, db) { count += 1 }
+                }
+            }
+            host.memory?.beganAgain(count)
+            return true
+        } catch let error as PostgresError where error.sqlState != nil && error.kind != .busy {
+            // As of a program that had other columns.
+            return false
+        }
+    }
+
+    private func beginAgain(
+        _ row: BegunRow, _ hash: (any SQLConvertible)?, _ db: PostgreSQLTransaction
+    ) throws -> Bool {
+        let isThere = "SELECT EXISTS (SELECT 1 FROM \(row.table) WHERE token = ?)"
+        if try db.value(Bool.self, isThere, [row.columns["token"] ?? nil]) == true { return false }
+        var columns = row.columns
+        switch row.table {
+        case .intent:
+            // Others may have filed the content since.
+            columns["step"] = StoredIntent.Step.lost.rawValue
+        case .move, .request:
+            columns["photo_id"] = try db.value(
+                Int64.self,
+                "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'",
+                [hash])
+        }
+        _ = try db.insert(columns, into: "\(row.table)")
+        return true
+    }
+
+    /// Whether the row of this life is gone, and not another's: epochs only become greater.
+    private func isLost(_ known: (host: Int64, epoch: Int64)?, _ db: PostgreSQLTransaction) throws -> Bool {
+        guard let known else { return false }
+        let epoch = try db.value(Int64.self, "SELECT epoch FROM host WHERE key = ?", [host.key])
+        return epoch.map { $0 < known.epoch } ?? true
     }
 
     private func begin(_ db: PostgreSQLTransaction) throws -> SQLRow? {

@@ -11,6 +11,8 @@ final class PostgreSQLEngine: CatalogueEngine {
     static let readLimit = Duration.seconds(60)
 
     let place: CatalogueServer
+    /// A daemon's.
+    let memory: ServerMemory?
     private let limit: Duration
     private let readLimit: Duration
     private let writer: Locked<PostgreSQLLane>
@@ -22,13 +24,14 @@ final class PostgreSQLEngine: CatalogueEngine {
 
     /// - Parameters:
     ///   - isPatient: a write may take as long as a read: for one that changes many rows.
-    ///   - isVital: a read may take little longer than a write, since the queue of a daemon waits for it.
-    init(_ server: CatalogueServer, writes: Bool, isPatient: Bool = false, isVital: Bool = false) {
+    ///   - memory: a daemon's: a read may take little longer than a write, since its queue waits for it.
+    init(_ server: CatalogueServer, writes: Bool, isPatient: Bool = false, memory: ServerMemory? = nil) {
         limit = isPatient ? Self.readLimit : Self.writeLimit
-        readLimit = isVital ? Self.writeLimit * 2 : Self.readLimit
+        readLimit = memory != nil ? Self.writeLimit * 2 : Self.readLimit
         place = server
-        writer = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: false)))
-        reader = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: true)))
+        self.memory = memory
+        writer = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: false), memory))
+        reader = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: true), memory))
     }
 
     func read<Value>(
@@ -131,7 +134,9 @@ final class PostgreSQLEngine: CatalogueEngine {
 
 /// A connection, and when it may be made again.
 private struct PostgreSQLLane {
-    private let parameters: PostgresParameters
+    private var parameters: PostgresParameters
+    /// Nil for programs that are no daemon.
+    private let memory: ServerMemory?
     private var connection: PostgresConnection?
     /// Nil for programs that are no daemon, and for reading.
     private var life: CatalogueLife?
@@ -140,7 +145,9 @@ private struct PostgreSQLLane {
     /// After a failure to connect: its error is thrown until then, so that callers that come together wait once.
     private var failure: (error: any Error, until: ContinuousClock.Instant, pause: Duration)?
 
-    init(_ parameters: PostgresParameters) { self.parameters = parameters }
+    init(_ parameters: PostgresParameters, _ memory: ServerMemory?) {
+        (self.parameters, self.memory) = (parameters, memory)
+    }
 
     var token: String? { life?.token }
 
@@ -157,7 +164,10 @@ private struct PostgreSQLLane {
     }
 
     func note(in record: Locked<(written: Int64, wentBack: Bool, host: Int64?)>) {
-        if let life { record.withLock { $0 = (life.written, life.wentBack, life.number?.host) } }
+        guard let life else { return }
+        record.withLock { $0 = (life.written, life.wentBack, life.number?.host) }
+        // The next start is to find that out, too.
+        if !life.wentBack { memory?.wrote(life.written) }
     }
 
     /// Begins the next epoch if a daemon's connection was lost.
@@ -209,7 +219,8 @@ private struct PostgreSQLLane {
         _ goesOn: (() -> Bool)?, _ progress: PostgreSQLProgress, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
         let life = isCounted ? life : nil
-        return try connection.transaction(access, within: limit, while: goesOn) { transaction in
+        let value = try connection.transaction(access, within: limit, while: goesOn) { transaction in
+            progress.begun = []
             try life?.require(in: transaction)
             if let host {
                 try transaction.enqueue(
@@ -217,6 +228,8 @@ private struct PostgreSQLLane {
             }
             return try body(PostgreSQLTransaction(transaction, progress, while: goesOn))
         }
+        if let life { memory?.begun(progress.begun, by: life.written + 1) }
+        return value
     }
 
     private mutating func connected() throws -> PostgresConnection {
@@ -225,6 +238,10 @@ private struct PostgreSQLLane {
         if let failure, failure.until > .now { throw failure.error }
         do {
             let made = try PostgresConnection(parameters)
+            do { try memory?.admit(made.server) } catch {
+                parameters.turn += 1
+                throw error
+            }
             do { try life?.beginEpoch(on: made, within: PostgreSQLEngine.writeLimit) } catch let error as PostgresError
             {
                 // A commit of an earlier connection waits for its standby. It is no conflict that is over in a moment.

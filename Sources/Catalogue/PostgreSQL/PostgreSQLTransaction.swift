@@ -1,8 +1,9 @@
 import PostgreSQL
 
-/// Whether a transaction has seen an answer of the server.
+/// Whether a transaction has seen an answer of the server, and what it begins.
 final class PostgreSQLProgress {
     var hasAnswer = false
+    var begun: [BegunRow] = []
 }
 
 /// One transaction of a connection. What has no result is sent with what follows.
@@ -20,6 +21,8 @@ struct PostgreSQLTransaction: CatalogueTransaction {
     }
 
     var words: EngineWords { .postgresql }
+
+    func note(_ row: BegunRow) { progress.begun.append(row) }
 
     func run(_ sql: String, _ values: SQLArguments) throws {
         try transaction.enqueue(sql, Self.values(values))

@@ -68,11 +68,17 @@ final class CatalogueCare: Sendable {
     }
 
     private func restore() async {
+        let again = file.takeBegunAgain()
+        if again > 0 {
+            log.logger.notice(
+                "the catalogue had gone back to an earlier state: \(again) filings, moves and requests are finished again"
+            )
+        }
         guard let loss = try? await catalogue.perform("looking at its file", { $0.loss() }) else { return }
         problems.symptom(.catalogue(failure: loss))
         guard file.place.file != nil else {
             guard let restart = restart.withLock({ $0 }) else { return }
-            log.logger.error("catalogue: \(loss.message); ending, since the next start rebuilds it from the library")
+            log.logger.error("catalogue: \(loss.message); ending, since the next start records again what it lacks")
             TaskQueue.start(restart.run)
             return
         }
@@ -89,7 +95,6 @@ final class CatalogueCare: Sendable {
     func close() async {
         await restore()
         await catalogue.flush()
-        lock.note(file)
         file.close()
     }
 }
