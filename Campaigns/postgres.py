@@ -1,5 +1,5 @@
-"""A PostgreSQL server of a campaign, on a socket in a directory of its own, with a database for each house. It ends with
-the campaign, however that ends. Nothing is durable in it."""
+"""A PostgreSQL server of a campaign or a benchmark, on a socket in a directory of its own, with a database for each house. It
+ends with the program, however that ends. In a campaign's nothing is durable."""
 import contextlib
 import glob
 import itertools
@@ -12,25 +12,26 @@ INITDB = max(glob.glob("/usr/lib/postgresql/[1-3][0-9]/bin/initdb"), default=Non
 
 # PostgreSQL refuses to run as root.
 LINES = """
-set -e; cd "$1"; as=
+set -e; cd "$1"; directory=$1 initdb=$2 as=; shift 2
 if [ "$(id -u)" = 0 ]; then chown nobody .; as="setpriv --reuid=nobody --regid=nogroup --clear-groups"; fi
-$as "$2" --no-sync -A trust -U tester -E UTF8 --locale=C -D data >log 2>&1 || { cat log >&2; rm -rf "$1"; exit 1; }
+$as "$initdb" --no-sync -A trust -U tester -E UTF8 --locale=C -D data >log 2>&1 || { cat log >&2; rm -rf "$directory"; exit 1; }
 # It is begun again whenever it ends, but for while the file "down" is there.
 while [ ! -e over ]; do
-    $as "${2%initdb}postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 >>log 2>&1 </dev/null || :
+    $as "${initdb%initdb}postgres" -D data -k "$directory" -c listen_addresses= -c max_connections=300 "$@" >>log 2>&1 </dev/null || :
     while [ -e down ]; do sleep 0.05; done
 done &
-cat >/dev/null; touch over; rm -f down; kill -QUIT $(head -n 1 data/postmaster.pid) || :; wait; rm -rf "$1"
+cat >/dev/null; touch over; rm -f down; kill -QUIT $(head -n 1 data/postmaster.pid) || :; wait; rm -rf "$directory"
 """
 
 
 class Server:
-    def __init__(self, base, waiting):
+    def __init__(self, base, waiting, settings=("fsync=off",)):
         """In a directory below `base`, when `waiting` lets it answer."""
         self.directory = tempfile.mkdtemp(prefix="photo-inbox-postgres-", dir=base)
         self.numbers = itertools.count(1)
         # The end of its standard input ends it.
-        self.process = subprocess.Popen(["/bin/sh", "-c", LINES, "sh", self.directory, INITDB], stdin=subprocess.PIPE,
+        words = [word for setting in settings for word in ("-c", setting)]
+        self.process = subprocess.Popen(["/bin/sh", "-c", LINES, "sh", self.directory, INITDB, *words], stdin=subprocess.PIPE,
                                         start_new_session=True)
         while self.sql("", check=False).returncode:
             if self.process.poll() is not None:
@@ -60,10 +61,10 @@ class Server:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(self.directory, "down"))
 
-    def create(self):
-        """A new database; its name."""
+    def create(self, like="template1"):
+        """A new database, or one with all that another has; its name."""
         name = f"house{next(self.numbers)}"
-        self.sql(f"CREATE DATABASE {name}")
+        self.sql(f"CREATE DATABASE {name} TEMPLATE {like}")
         return name
 
     def drop(self, name):
