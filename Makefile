@@ -23,7 +23,7 @@ export FACES
 release := .build/release
 placenames := .build/place-names.sqlite
 
-.PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench bench-web campaign-overflow campaign-versions \
+.PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench bench-web bench-fleet campaign-overflow campaign-versions \
     campaign-kill campaign-wire campaign-fleet campaign-failover campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
     campaign-heads campaign-drop campaign-proxied campaign-soak run deb place-names install uninstall clean
@@ -217,6 +217,10 @@ bench: release ## measure, beside the peers that are installed, and print ratios
 bench-web: release ## measure all budgets of the pages, in Chromium too, with the machine's noise; status 1 if one is not measured: RUNS (5)
 	@scripts/deps build bench web-test
 	scripts/bench $(RUNS:%=--runs %) $(patsubst %,--only %,pages slow sending wall browsing)
+
+bench-fleet: release ## measure the catalogue in PostgreSQL beside SQLite and pgbench, with a million photographs, too: RUNS (5)
+	@scripts/deps build bench
+	scripts/bench $(RUNS:%=--runs %) --only fleet
 
 model: ## the protocol of several hosts, explored in full by spin, where it is installed: FAILOVER=1 for a catalogue that goes back, too
 	Campaigns/model.py $(FAILOVER:1=--failover)

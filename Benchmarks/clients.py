@@ -26,8 +26,8 @@ def varied(content, number):
 class House:
     """A daemon, and photographs that are dropped into its inbox one by one."""
 
-    def __init__(self, program, root, photos):
-        self.daemon, self.number = Daemon(program, root), 0
+    def __init__(self, program, root, photos, options=()):
+        self.daemon, self.number = Daemon(program, root, options), 0
         self.photos = []
         for path in photos[:PHOTOS]:
             with open(path, "rb") as file:

@@ -10,11 +10,11 @@ import time
 
 
 class Daemon:
-    """photoinboxd, running, with `inbox`, `library`, `state` and `runtime` below one directory."""
+    """photoinboxd, running, with `inbox`, `library`, `state` and `runtime` below one directory, or with another's library."""
 
-    def __init__(self, program, root, options=()):
+    def __init__(self, program, root, options=(), name="inbox", library="library"):
         self.inbox, self.library, self.state, self.runtime = (
-            os.path.join(root, name) for name in ("inbox", "library", "state", "run"))
+            os.path.join(root, name) for name in ("inbox", library, "state", "run"))
         for directory in (self.inbox, self.library, self.state, self.runtime):
             os.makedirs(directory, exist_ok=True)
         self.log = os.path.join(root, "log")
@@ -25,7 +25,7 @@ class Daemon:
         self._notices.bind(address)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                [program, "--inbox", self.inbox, "--library", self.library, "--state", self.state, "--runtime",
+                [program, "--inbox", f"{name}={self.inbox}", "--library", self.library, "--state", self.state, "--runtime",
                  self.runtime, "--log", "console", *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=dict(os.environ, NOTIFY_SOCKET=address))
         try:

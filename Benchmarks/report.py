@@ -260,6 +260,23 @@ def print_import(result):
     verdicts(result)
 
 
+def print_fleet(result):
+    print(f"\nThe catalogue in PostgreSQL {result['version']}, empty at first and with {result['rows']:,} photographs "
+          f"({result['catalogue_bytes'] / 1e6:.0f} MB); {result['runs']} runs")
+    last = [("idle", lambda name, _: f"{result['resident'][name] / 2**20:.1f} MiB"),
+            ("round trips", lambda name, _: str(result["trips"].get(name, ""))),
+            ("and behind it", lambda name, _: str(result["behind"].get(name, "")))]
+    table(columns(result["alone"], ("median", "p99", "max"), 1e6, " ms", 2, ["SQLite"], last))
+    print(f"  one photograph alone, of 4 MB, on {result['file_system']}, from its finished write until it was gone from the inbox")
+    table(columns(result["costs"], ("median", "p99", "max"), 1e6, " ms", 3, []))
+    print("  round trip: SELECT 1 by libpq; flush: a row that is committed")
+    rates = {name: values for name, values in result["rates"].items() if not name.startswith("of the floor")}
+    table(columns(rates, ("median", "min", "max"), 1, "", 0, ["floor"]))
+    print(f"  photographs a second: {result['hosts']} hosts, {result['each']} small photographs each, all files on tmpfs, but for the "
+          f"server's; floor: the same statements by pgbench, {result['hosts']} clients, each transaction in one round trip")
+    verdicts(result)
+
+
 def print_life(result):
     print(f"\nOne daemon's life: {result['photos']:,} small JPEGs without a pause, {result['seconds'] / 60:.0f} min, "
           f"{result['file_system']}")
@@ -275,7 +292,7 @@ PARTS = {
     "filing": print_filing, "setup": print_setup, "memory": print_memory, "cpu": print_cpu, "latency": print_latency,
     "idle": print_idle, "thumbnails": print_thumbnails, "pipeline": print_pipeline, "catalogue": print_catalogue,
     "clients": print_clients, "pages": print_pages, "slow": print_slow, "sending": print_sending, "dump": print_dump, "wall": print_wall,
-    "browsing": print_browsing, "search": print_search,
+    "browsing": print_browsing, "search": print_search, "fleet": print_fleet,
     "descriptions": print_descriptions, "import": print_import, "life": print_life,
 }
 

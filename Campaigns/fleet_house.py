@@ -65,7 +65,7 @@ class Host(houses.House):
         self.daemon, self.ordinary, self.is_removed = None, False, False
         for directory in ("", "inbox", "outside", "own"):
             os.mkdir(self.path(directory))
-        self.wire = wire.Wire(self.path("wire"), fleet.server.socket)
+        self.wire = fleet.proxy(self.path("wire"), fleet.server.socket)
         aside = os.path.join(fleet.base, "aside")
         places = {kind: os.path.join(aside, kind, *[name] * owns_places) for kind in ("duplicates", "quarantine", "returned")}
         for path in places.values():
@@ -168,8 +168,8 @@ def state_of(file):
 class Fleet:
     """So many hosts, h1, h2 …, with one library; with places for duplicates and so on of their own or common ones."""
 
-    def __init__(self, server, count, daemon=None, owns_places=True):
-        self.program, self.server, self.lock = houses.program(given=daemon), server, threading.RLock()
+    def __init__(self, server, count, daemon=None, owns_places=True, proxy=wire.Wire):
+        self.program, self.server, self.lock, self.proxy = houses.program(given=daemon), server, threading.RLock(), proxy
         self.base = tempfile.mkdtemp(prefix="photo-inbox-campaign-", dir=houses.default_base())
         for name in ("library", "hosts", "aside", "canary"):
             os.mkdir(os.path.join(self.base, name))

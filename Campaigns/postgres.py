@@ -1,5 +1,5 @@
-"""A PostgreSQL server of a campaign, on a socket in a directory of its own, with a database for each house. It ends with
-the campaign, however that ends. Nothing is durable in it. Or two of them, of which one follows the other."""
+"""A PostgreSQL server of a campaign or a benchmark, on a socket in a directory of its own, with a database for each house. It
+ends with the program, however that ends. In a campaign's nothing is durable. Or two of them, of which one follows the other."""
 import contextlib
 import glob
 import itertools
@@ -16,10 +16,13 @@ PSQL = os.path.join(os.path.dirname(INITDB), "psql") if INITDB else "psql"
 LINES = """
 set -e; cd "$1"; base=$1 programs=$2 as=; shift 2
 if [ "$(id -u)" = 0 ]; then chown nobody .; as="setpriv --reuid=nobody --regid=nogroup --clear-groups"; fi
-$as "$programs/$@" --no-sync -U tester -D data >log 2>&1 || { cat log >&2; rm -rf "$base"; exit 1; }
+first=
+while [ "$1" != -- ]; do first="$first $1"; shift; done
+shift
+$as "$programs"/${first# } --no-sync -U tester -D data >log 2>&1 || { cat log >&2; rm -rf "$base"; exit 1; }
 # It is begun again whenever it ends, but for while the file "down" is there.
 while [ ! -e over ]; do
-    $as "$programs/postgres" -D data -k "$base" -c listen_addresses= -c fsync=off -c max_connections=300 >>log 2>&1 </dev/null || :
+    $as "$programs/postgres" -D data -k "$base" -c listen_addresses= -c max_connections=300 "$@" >>log 2>&1 </dev/null || :
     while [ -e down ]; do sleep 0.05; done
 done &
 cat >/dev/null; touch over; rm -f down; kill -QUIT $(head -n 1 data/postmaster.pid 2>/dev/null) 2>/dev/null || :; wait; rm -rf "$base"
@@ -28,14 +31,16 @@ NEW = ["initdb", "-A", "trust", "-E", "UTF8", "--locale=C"]
 
 
 class Server:
-    def __init__(self, base, waiting, primary=None):
+    def __init__(self, base, waiting, primary=None, settings=("fsync=off",)):
         """In a directory below `base`, when `waiting` lets it answer: a new one, or a standby of another."""
         self.directory = tempfile.mkdtemp(prefix="photo-inbox-postgres-", dir=base)
         self.numbers = itertools.count(1)
         # The end of its standard input ends it.
         how = ["pg_basebackup", "-c", "fast", "-R", "-h", primary.directory] if primary else NEW
-        self.process = subprocess.Popen(["/bin/sh", "-c", LINES, "sh", self.directory, os.path.dirname(INITDB), *how],
-                                        stdin=subprocess.PIPE, start_new_session=True)
+        words = [word for setting in settings for word in ("-c", setting)]
+        self.process = subprocess.Popen(
+            ["/bin/sh", "-c", LINES, "sh", self.directory, os.path.dirname(INITDB), *how, "--", *words],
+            stdin=subprocess.PIPE, start_new_session=True)
         while self.sql("", check=False).returncode:
             if self.process.poll() is not None:
                 raise SystemExit("PostgreSQL does not start")
@@ -64,10 +69,10 @@ class Server:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(self.directory, "down"))
 
-    def create(self):
-        """A new database; its name."""
+    def create(self, like="template1"):
+        """A new database, or one with all that another has; its name."""
         name = f"house{next(self.numbers)}"
-        self.sql(f"CREATE DATABASE {name}")
+        self.sql(f"CREATE DATABASE {name} TEMPLATE {like}")
         return name
 
     def drop(self, name):

@@ -3,6 +3,7 @@ them over all connections and in both directions, and strikes at the Nth. See
 https://www.postgresql.org/docs/current/protocol-message-formats.html."""
 import contextlib
 import os
+import re
 import signal
 import socket
 import struct
@@ -127,6 +128,47 @@ class Wire:
             connection.cut()
         if struck == "killed":
             connection.signal_program(signal.SIGKILL)
+
+
+# What is done behind a filing, and not for it alone.
+BEHIND = re.compile(r"metadata|(FROM|INTO) (sidecar|hook)|UPDATE host SET said")
+
+
+class Trips(Wire):
+    """Counts the round trips of a program: what it sends up to each Sync, as statements."""
+
+    def __init__(self, directory, server):
+        self.names, self.open, self.done, self.mutex = {}, {}, [], threading.Lock()
+        super().__init__(directory, server)
+
+    def take(self, connection, is_program, target, message, words):
+        kind, rest, number = message[:1], message[5:].split(b"\0"), connection.number
+        if is_program and kind in b"PBS":
+            with self.mutex:
+                if kind == b"P":
+                    self.names[number, rest[0]] = " ".join(rest[1].decode().split())
+                elif kind == b"B":
+                    self.open.setdefault(number, []).append(self.names.get((number, rest[1]), "?"))
+                else:
+                    self.done.append((number, self.open.pop(number, [])))
+        super().take(connection, is_program, target, message, words)
+
+    def take_all(self):
+        """Those since the last call, by transactions: of filings, and of what comes behind them."""
+        with self.mutex:
+            done, self.done = self.done, []
+        transactions, open_ones = [], {}
+        for number, trip in done:
+            if number not in open_ones:
+                transactions.append(open_ones.setdefault(number, []))
+            open_ones[number].append(trip)
+            has_begun = any(sql.startswith("BEGIN") for each in open_ones[number] for sql in each)
+            if trip and (not has_begun or trip[-1] in ("COMMIT", "ROLLBACK")):
+                del open_ones[number]
+        parts = ([], [])
+        for each in transactions:
+            parts[any(BEHIND.search(sql) for trip in each for sql in trip)].append(each)
+        return parts
 
 
 def messages(source, is_program):

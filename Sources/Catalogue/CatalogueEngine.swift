@@ -9,8 +9,17 @@ protocol CatalogueEngine: Sendable {
         while goesOn: (() -> Bool)?, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value
 
+    /// Runs `body` in a read transaction of a single statement, for which an engine may need less.
+    func readOne<Value>(_ body: (any CatalogueTransaction) throws -> Value) throws -> Value
+
     /// Runs `body` in one write transaction, durable on return, rolled back if `body` throws.
     func write<Value>(_ body: (any CatalogueTransaction) throws -> Value) throws -> Value
+}
+
+extension CatalogueEngine {
+    func readOne<Value>(_ body: (any CatalogueTransaction) throws -> Value) throws -> Value {
+        try read(while: nil, body)
+    }
 }
 
 /// Arguments of a statement, in order.
@@ -41,7 +50,12 @@ protocol CatalogueTransaction {
 
     /// The row is inserted by this transaction: see ``ServerMemory``.
     func note(_ row: BegunRow)
+
+    /// Runs statements, and returns the rows of each. Nothing may follow: an engine may commit with them.
+    func finish(_ statements: [SQLStatement]) throws -> [[SQLRow]]
 }
+
+typealias SQLStatement = (sql: String, values: SQLArguments)
 
 /// An argument whose bytes are not copied: they stay where they are until ``CatalogueTransaction/runEach(_:count:_:)`` returns.
 enum SQLBorrowed {
@@ -53,6 +67,10 @@ enum SQLBorrowed {
 
 extension CatalogueTransaction {
     func note(_ row: BegunRow) {}
+
+    func finish(_ statements: [SQLStatement]) throws -> [[SQLRow]] {
+        try statements.map { try rows($0.sql, $0.values) }
+    }
 
     func run(_ sql: String) throws { try run(sql, []) }
 

@@ -26,6 +26,21 @@ extension CatalogueFile {
     package func perform(
         _ changes: [CatalogueChange]
     ) throws(CatalogueError) -> [Result<CatalogueAnswer, CatalogueError>] {
+        let single = changes.count == 1 ? changes.first : nil
+        if let answers = try performAtOnce(changes, single?.operation ?? "recording several things at once") {
+            var results: [Result<CatalogueAnswer, CatalogueError>] = []
+            for (change, answer) in zip(changes, answers) {
+                if let answer { results.append(.success(answer)) } else { results += try performInSteps([change]) }
+            }
+            return results
+        }
+        return try performInSteps(changes)
+    }
+
+    /// The same, each step with the answer to the one before it.
+    private func performInSteps(
+        _ changes: [CatalogueChange]
+    ) throws(CatalogueError) -> [Result<CatalogueAnswer, CatalogueError>] {
         if changes.count == 1, let change = changes.first {
             do { return [.success(try write(change.operation) { db in try apply(change, db) })] } catch {
                 return [.failure(error)]
@@ -42,7 +57,7 @@ extension CatalogueFile {
         }
     }
 
-    private func apply(_ change: CatalogueChange, _ db: any CatalogueTransaction) throws -> CatalogueAnswer {
+    func apply(_ change: CatalogueChange, _ db: any CatalogueTransaction) throws -> CatalogueAnswer {
         switch change {
         case .begin(let intents): return .begun(try begin(intents, db))
         case .commit(let filings, let set): return .committed(try commit(filings, set, db))

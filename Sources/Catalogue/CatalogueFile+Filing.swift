@@ -58,14 +58,7 @@ extension CatalogueFile {
         try intents.map { intent in
             // Sidecars of different photos may have the same bytes.
             if !intent.photo.part.isSidecar { try claim(intent.photo.sha256, superseding: intent.supersedes, db) }
-            var columns = intent.photo.columns
-            columns["token"] = intent.token
-            columns["since"] = intent.since.nanosecondsSince1970
-            columns["step"] = StoredIntent.Step.begun.rawValue
-            columns["temporary"] = intent.temporary
-            columns["set_token"] = intent.setToken
-            columns["joins"] = intent.joins
-            columns["number_after"] = intent.numberAfter
+            let columns = intent.columns
             let id = try db.insert(columns, into: "intent")
             db.note(BegunRow(.intent, columns))
             if !intent.photo.part.isSidecar, db.words.own.mayMiss {
@@ -242,10 +235,7 @@ extension CatalogueFile {
                 [filing.filedAt.nanosecondsSince1970, old])
         }
         try requireUnrecorded(photo, db)
-        var columns = photo.columns
-        columns["filed_at"] = filing.filedAt.nanosecondsSince1970
-        columns["source_kept"] = filing.keepsSource
-        let id = try db.insert(columns, into: "photo")
+        let id = try db.insert(filing.columns, into: "photo")
         if let old = filing.supersedes.first {
             // It replaces the old one in its set, too.
             try db.run("UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ?) WHERE id = ?", [old, id])
@@ -253,10 +243,7 @@ extension CatalogueFile {
         for old in filing.supersedes {
             try db.run("UPDATE photo SET superseded_by = ? WHERE id = ?", [id, old])
         }
-        let outcome = OutcomeRecord(
-            at: filing.filedAt, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: filing.reason,
-            sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
-        let operation = try db.insert(outcome.columns, into: "outcome")
+        let operation = try db.insert(filing.outcome(photo: id).columns, into: "outcome")
         let changed = try db.rowsChanged(
             by: "UPDATE intent SET step = ?, photo_id = ?, library_path = ? WHERE id = ? AND step = 'begun'",
             [StoredIntent.Step.recorded.rawValue, id, photo.libraryPath, filing.intent])
@@ -270,9 +257,12 @@ extension CatalogueFile {
     private func recorded(_ hash: [UInt8], _ db: any CatalogueTransaction) throws -> Int64? {
         try db.value(
             Int64.self,
-            "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'",
+            "SELECT id FROM photo WHERE \(Self.isRecorded)",
             [hash])
     }
+
+    /// Whether a row of `photo` is that of a content.
+    static let isRecorded = "sha256 = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'"
 
     private func requireUnrecorded(_ photo: PhotoRecord, _ db: any CatalogueTransaction) throws {
         let operation = "recording a filing"
@@ -284,6 +274,29 @@ extension CatalogueFile {
         {
             throw CatalogueError(.pathTaken(photo: id), operation, "\(photo.libraryPath) belongs to photo \(id)")
         }
+    }
+}
+
+extension FilingCommit {
+    var columns: Columns {
+        let own: Columns = ["filed_at": filedAt.nanosecondsSince1970, "source_kept": keepsSource]
+        return photo.columns.merging(own) { $1 }
+    }
+
+    func outcome(photo id: Int64?) -> OutcomeRecord {
+        OutcomeRecord(
+            at: filedAt, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: reason,
+            sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
+    }
+}
+
+extension NewIntent {
+    var columns: Columns {
+        let own: Columns = [
+            "token": token, "since": since.nanosecondsSince1970, "step": StoredIntent.Step.begun.rawValue,
+            "temporary": temporary, "set_token": setToken, "joins": joins, "number_after": numberAfter,
+        ]
+        return photo.columns.merging(own) { $1 }
     }
 }
 

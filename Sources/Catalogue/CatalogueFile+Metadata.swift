@@ -65,7 +65,7 @@ extension CatalogueFile {
     /// Makes all photos due if an older version of the readers has read them, and those with a position if their places
     /// were not named by this version of the table of place names. Without a table the names that they have stay.
     package func renewMetadata(placeNames: String?) throws(CatalogueError) {
-        let (version, names): (Int, String?) = try read("reading which readers have read metadata") { db in
+        let (version, names): (Int, String?) = try readOne("reading which readers have read metadata") { db in
             guard let row = try db.first("SELECT version, place_names FROM metadata_reader") else {
                 return (0, nil)
             }
@@ -89,7 +89,7 @@ extension CatalogueFile {
 
     /// Returns photos of `library` with identifiers above `id` whose metadata is to be read, in order.
     package func photosToRead(in library: BytePath, after id: Int64, limit: Int) throws(CatalogueError) -> [DuePhoto] {
-        try read("reading whose metadata is to be read") { db in
+        try readOne("reading whose metadata is to be read") { db in
             try db.rows(
                 """
                 SELECT \(StoredPhoto.columns) FROM metadata_due CROSS JOIN photo

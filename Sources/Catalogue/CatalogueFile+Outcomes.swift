@@ -71,7 +71,7 @@ extension CatalogueFile {
     }
 
     private func outcomes(_ clause: String, _ arguments: SQLArguments) throws(CatalogueError) -> [StoredOutcome] {
-        try read("reading outcomes") { db in
+        try readOne("reading outcomes") { db in
             try db.rows("SELECT * FROM outcome \(clause)", arguments).map {
                 try StoredOutcome($0)
             }

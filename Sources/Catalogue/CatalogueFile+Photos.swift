@@ -73,7 +73,7 @@ extension CatalogueFile {
     }
 
     func photos(_ clause: String, _ arguments: SQLArguments) throws(CatalogueError) -> [StoredPhoto] {
-        try read("reading photos") { db in
+        try readOne("reading photos") { db in
             try db.rows("SELECT \(StoredPhoto.columns) FROM photo \(clause)", arguments).map {
                 try StoredPhoto($0)
             }

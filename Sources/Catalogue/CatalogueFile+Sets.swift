@@ -25,22 +25,6 @@ extension CatalogueFile {
         return try photos(inSetOf: newest)
     }
 
-    /// Whether a filed set has one of the keys. Called for every photo, hence only index lookups.
-    package func hasFiledSet(inbox: String, keys: [[UInt8]]) throws(CatalogueError) -> Bool {
-        try read("looking for a set") { db in
-            for key in keys {
-                let isFiled = try db.value(
-                    Bool.self,
-                    """
-                    SELECT EXISTS (SELECT 1 FROM photo WHERE inbox = ?1 AND set_key = ?2 AND superseded_at IS NULL)
-                        OR EXISTS (SELECT 1 FROM photo WHERE inbox = ?1 AND short_key = ?2 AND superseded_at IS NULL)
-                    """, [inbox, key])
-                if isFiled == true { return true }
-            }
-            return false
-        }
-    }
-
     /// Returns `photo` with all others of its set, first filed first.
     package func photos(inSetOf photo: StoredPhoto) throws(CatalogueError) -> [StoredPhoto] {
         guard let set = photo.setID else { return [photo] }

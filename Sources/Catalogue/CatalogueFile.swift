@@ -357,6 +357,13 @@ package final class CatalogueFile: Sendable {
         } catch { throw CatalogueError(error, operation) }
     }
 
+    /// Runs `body`, which has a single statement.
+    func readOne<Value>(
+        _ operation: String, _ body: (any CatalogueTransaction) throws -> Value
+    ) throws(CatalogueError) -> Value {
+        do { return try engine(operation).readOne(body) } catch { throw CatalogueError(error, operation) }
+    }
+
     /// Runs `body` in one write transaction, rolled back if it throws.
     func write<Value>(
         _ operation: String, _ body: (any CatalogueTransaction) throws -> Value

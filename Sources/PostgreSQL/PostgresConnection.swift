@@ -21,11 +21,15 @@ public final class PostgresConnection {
         case write
         /// One state of the database for all statements.
         case read
+        /// A single query, with what is enqueued before it, in one round trip.
+        case one
 
-        var begin: String {
+        /// Nil: up to its end a pipeline is a transaction by itself.
+        var begin: String? {
             switch self {
             case .write: "BEGIN ISOLATION LEVEL READ COMMITTED"
             case .read: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            case .one: nil
             }
         }
     }
@@ -109,7 +113,10 @@ public final class PostgresConnection {
         try begin(access, limit, goesOn)
         defer { end() }
         let result = try body(PostgresTransaction(self, transactions))
+        if case .inTransaction(.one, _) = state, failed == nil { return result }
         if case .inTransaction(_, hasBegun: false) = state, queue.isEmpty, failed == nil { return result }
+        // It has committed.
+        if case .idle = state { return result }
         _ = try execute([], then: .commit)
         return result
     }
@@ -136,14 +143,16 @@ public final class PostgresConnection {
     /// Ends a transaction; what is not committed has no effect. If ROLLBACK fails, the connection is closed, which does
     /// it, too.
     private func end() {
-        if case .inTransaction(_, hasBegun: true) = state, isOpen {
+        if case .inTransaction(let access, hasBegun: true) = state, isOpen {
             state = .receiving
             do {
                 try receiveRest(keeps: false)
-                try wire.send(command: "ROLLBACK")
-                try wire.send { $0.pipelineSync($1) }
-                if let error = try wire.answer() { throw error }
-                try wire.endOfPipeline()
+                if access.begin != nil {
+                    try wire.send(command: "ROLLBACK")
+                    try wire.send { $0.pipelineSync($1) }
+                    if let error = try wire.answer() { throw error }
+                    try wire.endOfPipeline()
+                }
             } catch {
                 _ = wire.closed("ROLLBACK failed")
             }
@@ -192,6 +201,7 @@ public final class PostgresConnection {
     /// Sends what is enqueued, where `list` cannot go with it.
     private func sendFirst(_ list: [PostgresStatement]) throws {
         guard !queue.isEmpty, let first = list.first else { return }
+        if case .inTransaction(.one, _) = state { return }
         if isRollback(first.sql) {
             // An error of what is rolled back would have the server skip the rollback.
             do { _ = try execute([], then: .statements) } catch { guard isOpen else { throw error } }
@@ -203,6 +213,9 @@ public final class PostgresConnection {
 
     /// Runs `list` in the transaction, after what is enqueued.
     func execute(_ list: [PostgresStatement]) throws -> [PostgresOutcome] { try execute(list, then: .statements) }
+
+    /// The same, and commits with it.
+    func finish(_ list: [PostgresStatement]) throws -> [PostgresOutcome] { try execute(list, then: .commit) }
 
     /// Sends `statement`, and leaves its rows to be received.
     func open(_ statement: PostgresStatement) throws -> PostgresReception {
@@ -216,16 +229,16 @@ public final class PostgresConnection {
     private func execute(_ list: [PostgresStatement], then continuation: Continuation) throws -> [PostgresOutcome] {
         try receiveRest(keeps: continuation != .commit)
         try sendFirst(list)
-        guard case .inTransaction(let access, var hasBegun) = state else {
+        guard case .inTransaction(let access, var hasBegun) = state, access != .one || !hasBegun else {
             throw PostgresError(.other, "no statement can run here: the transaction is over")
         }
         state = .receiving
         defer { if case .receiving = state { state = .inTransaction(access, hasBegun: hasBegun) } }
         let batch = try batch(list)
         let continuation = batch.misfit == nil ? continuation : .statements
-        let begins = !hasBegun
+        let begins = !hasBegun && access.begin != nil
         hasBegun = true
-        if begins { try wire.send(command: access.begin) }
+        if begins, let begin = access.begin { try wire.send(command: begin) }
         for (statement, arguments) in batch.encoded { try statement.send(arguments, wire) }
         if continuation == .commit {
             // Before it is sent: when that fails, some of it may have been transmitted.

@@ -39,4 +39,10 @@ public struct PostgresTransaction {
         try connection.check(number)
         return try connection.execute(list)
     }
+
+    /// Runs several statements, and commits, in one round trip. Nothing may follow.
+    public func finish(_ list: [PostgresStatement]) throws -> [PostgresOutcome] {
+        try connection.check(number)
+        return try connection.finish(list)
+    }
 }

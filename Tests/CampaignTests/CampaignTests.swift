@@ -49,6 +49,12 @@ struct CampaignTests {
     func fleetJudge() async throws { try await Campaign.run("fleet_test.py") }
 
     @Test(
+        "A photo that comes alone is filed with few round trips to PostgreSQL",
+        .enabled(if: Campaign.python != nil, Campaign.withoutPython),
+        .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)))
+    func roundTrips() async throws { try await Campaign.run("trips_test.py") }
+
+    @Test(
         "Several daemons on one catalogue, one of which stands still, dies or is cut off",
         .enabled(if: canTrace, untraceable),
         .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)))

@@ -58,7 +58,7 @@ struct LongPathTests {
         for (key, count) in [(paths[1], 2), (paths[2], 2), (other(paths[1]), 0), (other(paths[2]), 0)] {
             let query = SetQuery(inbox: "card", keys: [key.bytes])
             #expect(try catalogue.filedSet(query).count == count)
-            #expect(try catalogue.hasFiledSet(inbox: "card", keys: [key.bytes]) == (count > 0))
+            #expect(try catalogue.arrival(identity(0), inbox: "card", keys: [key.bytes]).hasSet == (count > 0))
         }
         for (text, count) in [(content, 2), (content + "0", 0)] {
             #expect(

@@ -35,8 +35,8 @@ struct SetRowsTests {
         }
         #expect(try found(["card/a"]) == ids && found(["cut"]) == ids && found([], "X") == ids)
         #expect(try found(["card/b"]).isEmpty && found([], "Y").isEmpty && found(["card/a"], inbox: "phones").isEmpty)
-        #expect(try catalogue.hasFiledSet(inbox: "card", keys: [Array("card/a".utf8)]))
-        #expect(try !catalogue.hasFiledSet(inbox: "card", keys: [Array("card/b".utf8)]))
+        #expect(try catalogue.arrival(identity(0), inbox: "card", keys: [Array("card/a".utf8)]).hasSet)
+        #expect(try !catalogue.arrival(identity(0), inbox: "card", keys: [Array("card/b".utf8)]).hasSet)
         #expect(try catalogue.photo(id: ids[0])?.setID == catalogue.photo(id: ids[1])?.setID)
     }
 

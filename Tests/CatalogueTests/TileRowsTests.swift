@@ -245,15 +245,15 @@ struct TileRowsTests {
         let catalogue = try place.open()
         try catalogue.file(1)
         let one = try #require(try catalogue.tiles(of: 20_778, from: 0, count: 500).tiles.first)
-        let highest =
+        let (highest, counts) =
             switch TestEngine.current {
-            case .sqlite: "UPDATE sqlite_sequence SET seq = 4294967295 WHERE name = 'photo'"
-            case .postgresql: "SELECT setval(pg_get_serial_sequence('photo', 'id'), 4294967295)"
+            case .sqlite: ("UPDATE sqlite_sequence SET seq = 4294967295 WHERE name = 'photo'", "tile_day")
+            case .postgresql: ("SELECT setval(pg_get_serial_sequence('photo', 'id'), 4294967295)", "tile_count")
             }
         let cases: [(change: String, value: [UInt8]?, photo: UInt32, kind: UInt8, mark: [UInt8]?)] = [
             (highest, nil, .max, one.kind, nil), ("UPDATE tile SET mark = ?", [5], one.photo, one.kind, [5, 0, 0, 0]),
             ("UPDATE tile SET kind = 300", nil, one.photo, 255, one.mark),
-            ("UPDATE tile_day SET photos = -1", nil, one.photo, one.kind, one.mark),
+            ("UPDATE \(counts) SET photos = -1", nil, one.photo, one.kind, one.mark),
         ]
         for (change, value, photo, kind, mark) in cases {
             try catalogue.write("changing rows") { db in _ = try db.rows(change, value.map { [$0] } ?? []) }
@@ -265,7 +265,7 @@ struct TileRowsTests {
             #expect(try catalogue.days().map(\.photos) == (found.all > 0 ? [found.all] : []), "\(change)")
             try catalogue.write("changing rows") { db in
                 try db.run("DELETE FROM tile")
-                try db.run("DELETE FROM tile_day")
+                try db.run("DELETE FROM \(counts)")
                 try db.run("UPDATE photo SET superseded_at = NULL WHERE id = 1")
             }
             #expect(try catalogue.tiles(of: 20_778, from: 0, count: 500).tiles.count == 1)

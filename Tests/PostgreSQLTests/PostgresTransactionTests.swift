@@ -46,6 +46,41 @@ struct PostgresTransactionTests {
         #expect(try watcher.value("SELECT count(*) FROM later") == .integer(0))
     }
 
+    @Test("A transaction of one query is over with it, and one that is finished is committed")
+    func ends() async throws {
+        try await inPlace { place in
+            let connection = try Self.connection(place)
+            try connection.write(Self.insert, [.integer(1)])
+            try connection.transaction(.one, within: .seconds(30)) { transaction in
+                try transaction.enqueue("SELECT set_config('photoinbox.host', ?, true)", [.text("7")])
+                let rows = try transaction.rows("SELECT i, current_setting('photoinbox.host') AS host FROM q")
+                #expect(rows.map(\.values) == [[.integer(1), .text("7")]])
+                #expect(throws: PostgresError.self) { try transaction.rows("SELECT i FROM q") }
+            }
+            #expect(throws: PostgresError.self) {
+                try connection.transaction(.one, within: .seconds(30)) { _ = try $0.rows("SELECT 1 / (i - 1) FROM q") }
+            }
+            #expect(
+                try connection.value("SELECT current_setting('photoinbox.host')") == .text(""),
+                "it was that one's alone")
+            try connection.transaction(.write, within: .seconds(30)) { transaction in
+                try transaction.enqueue(Self.insert, [.integer(2)])
+                let outcomes = try transaction.finish([
+                    PostgresStatement(Self.insert, [.integer(3)]), PostgresStatement("SELECT i FROM q"),
+                ])
+                #expect(outcomes.map(\.rows.count) == [0, 3])
+                #expect(throws: PostgresError.self) { try transaction.run(Self.insert, [.integer(4)]) }
+            }
+            #expect(throws: PostgresError.self) {
+                try connection.transaction(.write, within: .seconds(30)) { transaction in
+                    let twice = [5, 5].map { PostgresStatement(Self.insert, [.integer($0)]) }
+                    _ = try transaction.finish(twice)
+                }
+            }
+            #expect(try connection.value("SELECT sum(i)::bigint FROM q") == .integer(1 + 2 + 3))
+        }
+    }
+
     @Test("An enqueued statement is not sent before the next one, and a thousand are")
     func flushing() async throws {
         try await inPlace { place in

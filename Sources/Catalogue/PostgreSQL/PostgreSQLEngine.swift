@@ -37,6 +37,17 @@ final class PostgreSQLEngine: CatalogueEngine {
     func read<Value>(
         while goesOn: (() -> Bool)? = nil, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
+        try read(.read, while: goesOn, body)
+    }
+
+    func readOne<Value>(_ body: (any CatalogueTransaction) throws -> Value) throws -> Value {
+        try read(.one, while: nil, body)
+    }
+
+    private func read<Value>(
+        _ access: PostgresConnection.Access, while goesOn: (() -> Bool)?,
+        _ body: (any CatalogueTransaction) throws -> Value
+    ) throws -> Value {
         if isUnsettled.withLock({ $0 }) {
             try writer.withLock { lane in
                 defer { lane.note(in: record) }
@@ -48,7 +59,7 @@ final class PostgreSQLEngine: CatalogueEngine {
         let host = record.withLock(\.host)
         try reader.withLock { lane in
             lane.host = host
-            value = try lane.run(.read, within: readLimit, isCounted: false, while: goesOn, body)
+            value = try lane.run(access, within: readLimit, isCounted: false, while: goesOn, body)
         }
         return try value.required()
     }

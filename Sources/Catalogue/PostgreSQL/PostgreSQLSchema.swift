@@ -22,6 +22,10 @@ enum PostgreSQLSchema {
         Version(
             name: "2 several daemons", sql: "DO $version$ BEGIN\n\(severalHosts)\nEND $version$", oldestWriter: 2,
             oldestReader: 1),
+        Version(
+            name: "3 photos of a day by host", sql: "DO $version$ BEGIN\n\(countsByHost)\nEND $version$",
+            oldestWriter: 2,
+            oldestReader: 1),
     ]
 
     // MARK: - Functions
@@ -591,6 +595,26 @@ enum PostgreSQLSchema {
         ALTER TABLE hook DROP CONSTRAINT hook_pkey, ADD PRIMARY KEY (host, name);
         ALTER TABLE trash_clock DROP CONSTRAINT trash_clock_id_check;
         UPDATE trash_clock SET id = 0;
+        """
+
+    private static let countsByHost = """
+        -- Each daemon counts for itself: else all that file photos of one day would wait for each other's commit.
+        ALTER TABLE tile_day RENAME TO tile_count;
+        ALTER TABLE tile_count ADD COLUMN host bigint NOT NULL DEFAULT own_host(), DROP CONSTRAINT tile_day_pkey,
+            ADD PRIMARY KEY (day, host);
+        CREATE VIEW tile_day (day, photos) AS
+            SELECT day, CAST(sum(photos) AS bigint) FROM tile_count GROUP BY day HAVING sum(photos) <> 0;
+        CREATE OR REPLACE FUNCTION tile_inserted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO tile_count (day, photos) VALUES (new.day, 1)
+                ON CONFLICT (day, host) DO UPDATE SET photos = tile_count.photos + 1;
+            RETURN NULL;
+        END $$;
+        CREATE OR REPLACE FUNCTION tile_deleted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO tile_count (day, photos) VALUES (old.day, -1)
+                ON CONFLICT (day, host) DO UPDATE SET photos = tile_count.photos - 1;
+            DELETE FROM tile_count WHERE day = old.day AND host = own_host() AND photos = 0;
+            RETURN NULL;
+        END $$;
         """
 
     private static let tiles = """

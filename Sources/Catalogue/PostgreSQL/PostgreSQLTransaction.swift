@@ -92,6 +92,15 @@ struct PostgreSQLTransaction: CatalogueTransaction {
         }
     }
 
+    func finish(_ statements: [SQLStatement]) throws -> [[SQLRow]] {
+        let outcomes = try transaction.finish(
+            statements.map { PostgresStatement($0.sql, Self.values($0.values)) })
+        progress.hasAnswer = true
+        return outcomes.map { outcome in
+            outcome.rows.map { SQLRow(columns: SQLColumns($0.columns), values: $0.values.map { SQLValue($0) }) }
+        }
+    }
+
     private static func values(_ values: SQLArguments) -> [PostgresValue] {
         values.map { PostgresValue($0?.sqlValue ?? .null) }
     }

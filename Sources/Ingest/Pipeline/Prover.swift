@@ -46,7 +46,8 @@ final class Prover {
         mover.forgetLateOutcome(of: path)
         let (identity, keys) = (source.identity, spec.sets.isEnabled ? arrival.setKeys.map(\.bytes) : [])
         let (kept, hasSet) = try await inbox.catalogue.perform("looking up an arrival") { [name = spec.name] in
-            (try Self.keptState(of: identity, inbox: name, in: $0), try $0.hasFiledSet(inbox: name, keys: keys))
+            let known = try $0.arrival(identity, inbox: name, keys: keys)
+            return (try Self.keptState(of: identity, as: known.kept, inbox: name, in: $0), known.hasSet)
         }
         if let kept {
             // It was logged in an earlier life, or a moment ago: now it is only counted.
@@ -90,11 +91,9 @@ final class Prover {
 
     /// The state in which a file had its outcome, if it has been so since; nil if it is to be examined.
     private static func keptState(
-        of identity: FileIdentity, inbox: String, in catalogue: CatalogueFile
+        of identity: FileIdentity, as kept: KeptSource?, inbox: String, in catalogue: CatalogueFile
     ) throws(CatalogueError) -> KeptState? {
-        guard try catalogue.isKept(identity, inbox: inbox),
-            let kept = try catalogue.keptSource(like: identity, inbox: inbox)
-        else { return nil }
+        guard let kept, kept.identity == identity else { return nil }
         let last = try catalogue.outcomes(forPath: kept.path, inbox: inbox).first?.outcome.outcome
         return last == .ignored ? .leftAlone(identity) : .opened(identity)
     }
