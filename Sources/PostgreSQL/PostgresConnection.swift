@@ -41,6 +41,9 @@ public final class PostgresConnection {
     /// False after every failure of the connection.
     public var isOpen: Bool { wire.isOpen }
 
+    /// Whether it can be used again: false if the server has closed it while nobody waited. Does not block.
+    public func isStillOpen() -> Bool { wire.isStillOpen() }
+
     let wire: PostgresWire
     let statements: PreparedStatements
     private var state = State.idle

@@ -325,6 +325,19 @@ final class PostgresWire {
         return count > 0 ? entry.revents : 0
     }
 
+    /// Reads what has come between transactions: notices, or the server's end, after which a commit that is sent has no known
+    /// outcome.
+    func isStillOpen() -> Bool {
+        while let connection {
+            var entry = pollfd(fd: calls.pointee.socket(connection), events: Int16(POLLIN), revents: 0)
+            if poll(&entry, 1, 0) == 0 { return true }
+            if entry.revents & Int16(POLLHUP | POLLERR) != 0 || calls.pointee.consumeInput(connection) == 0 {
+                _ = closed("the server closed the connection")
+            }
+        }
+        return false
+    }
+
     private func withStrings<R>(
         _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
     ) -> R {

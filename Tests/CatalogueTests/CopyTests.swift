@@ -162,7 +162,8 @@ struct CopyTests {
         let server = try server()
         let target = try CatalogueFile.open(server, forWriting: true, isCopied: true)
         let counts = try CatalogueCopy(from: source, to: target).run()
-        for (table, rows) in counts where rows > 0 {
+        // Photos of a day are a view of what each host has counted.
+        for (table, rows) in counts where rows > 0 && table != "tile_day" {
             let known = try target.read("reading statistics") { db in
                 try db.value(
                     Int.self, "SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = '\(table)'::regclass")

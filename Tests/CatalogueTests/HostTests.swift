@@ -258,6 +258,7 @@ struct HostTests {
         try CatalogueFile.openForRepair(place).write("going back") { db in
             for text in [
                 "DELETE FROM request", "DELETE FROM outcome WHERE photo_id = 2", "DELETE FROM intent",
+                "DELETE FROM metadata_due",
                 "DELETE FROM photo WHERE id = 2",
             ] { try db.run(text) }
             try db.run("UPDATE host SET writes = ?, life = 'x', epoch = epoch - 1", [before])

@@ -226,9 +226,7 @@ import Testing
     @Test("A second inbox elsewhere keeps what an earlier drop-in allows")
     func secondInbox() throws {
         var machine = SetupMachine()
-        var other = answers(inbox: "/data/in")
-        other.inboxName = "second"
-        machine.carryOut(try plan(other, machine))
+        machine.carryOut(try plan(answers(inbox: "/data/in"), machine))
         var second = answers(inbox: "/mnt/in")
         second.inboxName = "second"
         machine.places["/mnt"] = SetupPlace()
@@ -486,9 +484,7 @@ import Testing
         #expect(commands.contains("ReadWritePaths=-/home/ana/Pictures"))
         #expect(!commands.contains { $0.hasPrefix("ProtectHome=") || $0.hasPrefix("BindPaths=") })
         // A changed one is put back with its own command.
-        var other = answers(inbox: "/data/in")
-        other.inboxName = "second"
-        machine.carryOut(try plan(other, machine))
+        machine.carryOut(try plan(answers(inbox: "/data/in"), machine))
         var second = answers(inbox: "/mnt/in")
         second.inboxName = "second"
         machine.places["/mnt"] = SetupPlace()

@@ -45,7 +45,7 @@ extension EndToEnd {
             // A file that is still written is in its inbox when its machine dies.
             try house.drop(try Photos.unique(1), as: ".part", into: house.path("press-2"))
             let written = open(house.path("press-2/.part"), O_WRONLY)
-            #expect(rename(house.path("press-2/.part"), house.path("press-2/b.jpg")) == 0 && written >= 0)
+            #expect(Glibc.rename(house.path("press-2/.part"), house.path("press-2/b.jpg")) == 0 && written >= 0)
             try await poll {
                 try await house.ask("hosts", "show", "press-2")
             } until: {

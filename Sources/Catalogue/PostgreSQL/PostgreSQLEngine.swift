@@ -244,7 +244,7 @@ private struct PostgreSQLLane {
     }
 
     private mutating func connected() throws -> PostgresConnection {
-        if let connection, connection.isOpen { return connection }
+        if let connection, connection.isStillOpen() { return connection }
         connection = nil
         if let failure, failure.until > .now { throw failure.error }
         do {

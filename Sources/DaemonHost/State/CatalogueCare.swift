@@ -43,6 +43,7 @@ final class CatalogueCare: Sendable {
     /// calls `restart`, which ends the daemon: a service manager starts it again.
     func checkIfDue(restart: @escaping @Sendable () async -> Void) {
         self.restart.withLock { $0 = Restart(run: restart) }
+        noteBegunAgain()
         guard file.isUnchecked else { return }
         checks.async { [self] in
             do throws(CatalogueError) { try file.check() } catch {
@@ -58,6 +59,13 @@ final class CatalogueCare: Sendable {
         }
     }
 
+    private func noteBegunAgain() {
+        let count = file.takeBegunAgain()
+        guard count > 0 else { return }
+        log.logger.notice(
+            "the catalogue had gone back to an earlier state: \(count) filings, moves and requests are finished again")
+    }
+
     /// Has the catalogue written anew if its file was removed or replaced; from any thread, waits for nothing.
     func restoreSoon() {
         guard isRestoring.withLock({ $0.set() }) else { return }
@@ -68,12 +76,7 @@ final class CatalogueCare: Sendable {
     }
 
     private func restore() async {
-        let again = file.takeBegunAgain()
-        if again > 0 {
-            log.logger.notice(
-                "the catalogue had gone back to an earlier state: \(again) filings, moves and requests are finished again"
-            )
-        }
+        noteBegunAgain()
         guard let loss = try? await catalogue.perform("looking at its file", { $0.loss() }) else { return }
         problems.symptom(.catalogue(failure: loss))
         guard file.place.file != nil else {
