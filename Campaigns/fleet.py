@@ -45,7 +45,7 @@ import kill_at_every_syscall as kills
 import pictures
 import postgres
 import wire
-from fleet_house import Fleet
+from fleet_house import Fleet, collect
 from house import Failed, Fault, Waiting, jpeg, raw_and_jpeg
 
 
@@ -63,8 +63,14 @@ class Scenario:
     struck: typing.Callable
     other: typing.Callable
     before: typing.Callable = nothing
+    # What else befalls, when `b` has done that and `a` still stands.
+    after: typing.Callable = nothing
     # Whether `b` may have to wait until `a` goes on, however long.
     may_wait: bool = False
+
+
+def digest_of(content):
+    return checker.hashlib.sha256(content).hexdigest()
 
 
 ONE, OTHER, SET = jpeg("one", 20_000), jpeg("other"), raw_and_jpeg("set")
@@ -86,23 +92,35 @@ def both(*some):
 
 def common(host):
     host.drop_set("DSC_0001", COMMON, list(COMMON))
-    digest = {ending: checker.hashlib.sha256(content).hexdigest() for ending, content in SET.items()}
     # Each RAW may find the JPEG beside the other one.
     host.manifest.sets.clear()
-    raws = [digest[".NEF"], checker.hashlib.sha256(COMMON[".NEF"]).hexdigest()]
-    host.fleet.partners.append((raws, digest[".JPG"]))
+    host.fleet.partners.append(([digest_of(SET[".NEF"]), digest_of(COMMON[".NEF"])], digest_of(SET[".JPG"])))
 
 
 def lose(host):
     """The photo's file is gone from the library, behind everybody's back."""
-    for file in list(checker.walk(host.fleet.places.library)):
-        if checker.file_hash(file.path) == checker.hashlib.sha256(ONE).hexdigest():
-            host.fleet.lost.add(file.path)
-            os.unlink(file.path)
+    for path in collect(host.fleet.places)[digest_of(ONE), "library"]:
+        host.fleet.lost.add(path)
+        os.unlink(path)
     # Its first outcome remains in the catalogue.
-    del host.manifest.photos[checker.hashlib.sha256(ONE).hexdigest()]
+    del host.manifest.photos[digest_of(ONE)]
     host.manifest.stands_still = False
     host.drop("AGAIN.JPG", ONE)
+
+
+def lose_both(host):
+    """The file that another host has recorded is gone, and the host's own source with it, if its copy is in the library: then
+    that is the last one."""
+    fleet = host.fleet
+    with fleet.lock:
+        found = collect(fleet.places)
+        copies, sources = (found[digest_of(ONE), kind] for kind in ("library", "inbox"))
+        if others := set(copies) & set(fleet.recorded(but=host.name).values()):
+            for path in others | set(sources if len(copies) > len(others) else ()):
+                fleet.lost.add(path)
+                os.unlink(path)
+            host.manifest.photos[digest_of(ONE)]["count"] -= 1
+            host.manifest.stands_still = False
 
 
 STEPS = [
@@ -127,6 +145,8 @@ STEPS = [
              drop("IMG_0001.JPG", ONE), may_wait=True),
     Scenario("missing", "a photo whose file is missing comes again, on both", lose, drop("AGAIN.JPG", ONE),
              drop("IMG_0001.JPG", ONE)),
+    Scenario("last", "one photo, and the same on the other host, whose copy is then gone with the source",
+             drop("IMG_0001.JPG", ONE), drop("A.JPG", ONE), after=lose_both),
 ]
 
 
@@ -156,7 +176,10 @@ def step(scenario, struck, at, then, options):
     numbers = random.Random(f"{options.seed} {scenario.name} {struck} {at}")
     # Where the other host stands still, if both do.
     points = (at, numbers.randrange(1, 25 if struck == "call" else 120))[:2 if then == "both" else 1]
-    fleet = prepared(scenario, options, *(Fault(at=point, stop=True) for point in points if struck == "call"))
+    try:
+        fleet = prepared(scenario, options, *(Fault(at=point, stop=True) for point in points if struck == "call"))
+    except Failed as failure:
+        return None, [str(failure)], ""
     (a, *others), fired, samples, told = fleet.hosts, None, [], []
 
     def stands(host):
@@ -198,6 +221,10 @@ def step(scenario, struck, at, then, options):
         else:
             wait_for(others, scenario, a)
         look()
+        if then == "held":
+            samples.extend(fleet.taken_over())
+        elif then != "both":
+            scenario.after(a)
         if then == "died":
             a.daemon.kill()
         a.go_on()
@@ -338,7 +365,7 @@ class Round:
         self.pool.append((host, content))
 
     def put_set(self, host, stem, members, has_others):
-        digests = [checker.hashlib.sha256(content).hexdigest() for content in members.values()]
+        digests = [digest_of(content) for content in members.values()]
         with self.fleet.lock:
             for ending, content in members.items():
                 host.drop(stem + ending, content)

@@ -197,10 +197,12 @@ class Fleet:
         with self.lock:
             return checker.check(self.places, self.manifest, crashed=True, rows=NO_ROWS)
 
-    def recorded(self):
-        """Photos that are recorded as being in the library, that nobody has asked to take back: number → path."""
-        text = """SELECT id, encode(library || '/'::bytea || library_path, 'hex') FROM photoinbox.photo
-            WHERE superseded_at IS NULL AND id NOT IN (SELECT photo_id FROM photoinbox.request WHERE photo_id IS NOT NULL)"""
+    def recorded(self, but=""):
+        """Photos that are recorded as being in the library, that nobody has asked to take back, from all hosts but one:
+        number → path."""
+        text = f"""SELECT id, encode(library || '/'::bytea || library_path, 'hex') FROM photoinbox.photo
+            WHERE superseded_at IS NULL AND inbox <> '{but}'
+                AND id NOT IN (SELECT photo_id FROM photoinbox.request WHERE photo_id IS NOT NULL)"""
         run = self.server.sql(text, self.database, check=False)
         return {int(number): bytes.fromhex(path) for number, path in (line.split("|") for line in run.stdout.splitlines())}
 
@@ -210,6 +212,11 @@ class Fleet:
                    if path not in self.lost and not os.path.lexists(path)}
         return [f"photo {number} is recorded, and its file is missing: {checker.shown(path)}"
                 for number, path in (lacking and self.recorded() or {}).items() if lacking.get(number) == path]
+
+    def taken_over(self):
+        """What must not be, while all leases last."""
+        run = self.server.sql("SELECT token FROM photoinbox.intent WHERE step = 'lost'", self.database, check=False)
+        return [f"taken over while its lease lasts: the filing {token}" for token in run.stdout.split()]
 
     def violations(self):
         """What must hold when all is at rest, and does not."""

@@ -1,4 +1,5 @@
 import FileValues
+import LinuxKernel
 import PhotoModel
 import PostgreSQL
 import PostgresSupport
@@ -105,6 +106,23 @@ struct HostTests {
         try b.beginAgain(second, superseding: photo)
     }
 
+    @Test("The server itself refuses that a content is begun twice, and has any number of sidecars begun")
+    func begunOnce() throws {
+        var sidecar = intent(2)
+        sidecar.photo.part.role = SetPart.sidecar
+        _ = try open("a").beginIntents([intent(1), sidecar])
+        let command = try CatalogueFile.openForRepair(place)
+        func beginAgain(_ token: String) throws {
+            try command.write("beginning a filing") { db in
+                try db.run("CREATE TEMPORARY TABLE again AS SELECT * FROM intent WHERE token = '\(token)'")
+                try db.run("UPDATE again SET id = id + 100, token = 'again'")
+                try db.run("INSERT INTO intent SELECT * FROM again")
+            }
+        }
+        #expect(try failure { try beginAgain("t1") }.message.contains("intent_content"))
+        try beginAgain("t2")
+    }
+
     @Test("A duplicate is not set aside while its photo is returned, and a photo is not returned while one is")
     func uses() throws {
         let (a, b) = (try open("a"), try open("b"))
@@ -140,6 +158,26 @@ struct HostTests {
         let photo = try b.file(1, token: "b").photo
         let again = try open("a")
         #expect(try failure { _ = try again.commitFiling(commit(begun)) }.code == .alreadyRecorded(photo: photo))
+    }
+
+    @Test("The time of the trash is counted by each host with its own clock")
+    func trash() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        func age(_ host: CatalogueFile, _ inbox: String, _ boottime: Int64) throws -> [Int64] {
+            try host.trash(of: inbox, at: ClockReading(boot: inbox, boottime: boottime, wall: 0)).map(\.age)
+        }
+        for (host, inbox) in [(a, "card"), (b, "desk")] {
+            let move = RequestedMove(
+                token: inbox, sourceRoot: "/q", sourcePath: "a.jpg", destinationRoot: "/trash",
+                destinationPath: "a.jpg",
+                sha256: Array(repeating: 1, count: 32), identity: identity(1))
+            let request = RequestRecord(
+                at: noon, what: .discard, user: 0, userName: nil, inbox: inbox, path: "a.jpg", move: move)
+            try host.endRequest(host.recordRequest(request, step: .begun), at: noon, move: move)
+        }
+        #expect(try age(a, "card", 1_000) == [0] && age(b, "desk", 9_000_000) == [0])
+        #expect(try age(a, "card", 1_005) == [5] && age(b, "desk", 9_000_007) == [7])
+        #expect(try age(a, "card", 1_006) == [6])
     }
 
     @Test("Hooks have a place for each host, and hear of its own inboxes alone")
