@@ -295,7 +295,7 @@ BUGS = [
         (fleet("lone") + " --at 1000000",)),
     Bug("no-second-look", "a content that another host has recorded since it was looked for is begun again",
         [(INTENTS, "if !intent.photo.part.isSidecar, db.words.own.mayMiss {",
-          "if !intent.photo.part.isSidecar, db.words.own.mayMiss, id < 0 {")], (fleet("lone", struck="message"),)),
+          "if !intent.photo.part.isSidecar, db.words.own.mayMiss, id < 0 {")], (fleet("lone", struck="answer"),)),
     Bug("begun-twice", "two hosts may begin the same content at once",
         [(SCHEMA, "CREATE UNIQUE INDEX intent_content", "CREATE INDEX intent_content")], (test("HostTests/begunOnce"),)),
     Bug("loss-unnoticed", "a filing that was lost to another host is recorded all the same",
