@@ -36,6 +36,8 @@ import sys
 import tempfile
 import time
 
+import postgres
+
 # Names that photo-inbox gives for a moment: in the places, and in its state directory.
 TEMPORARY = re.compile(rb"^\.photo-inbox-")
 # A trial of a file system that was killed leaves files of at most two bytes, which the next trial there removes.
@@ -254,7 +256,7 @@ class Rows:
     def load(self, words):
         """From PostgreSQL, which refuses rows that lead nowhere; in one statement, so that all are of one moment."""
         query = " UNION ALL ".join(f"SELECT '{name}', row_to_json(t) FROM photoinbox.{name} t" for name in TABLES)
-        run = subprocess.run(["psql", "-XAtq", os.fsdecode(words), "-c", query], capture_output=True, check=False)
+        run = subprocess.run([postgres.PSQL, "-XAtq", os.fsdecode(words), "-c", query], capture_output=True, check=False)
         if run.returncode and b'ERROR:  relation "photoinbox.photo" does not exist' not in run.stderr:
             self.faults.append(f"the catalogue cannot be read: {shown(run.stderr)}")
         for name, row in (line.split(b"|", 1) for line in run.stdout.splitlines()):

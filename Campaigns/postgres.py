@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 
 INITDB = max(glob.glob("/usr/lib/postgresql/[1-3][0-9]/bin/initdb"), default=None)
+# Debian's /usr/bin/psql is a script in Perl, which takes longer than what is asked.
+PSQL = os.path.join(os.path.dirname(INITDB), "psql") if INITDB else "psql"
 
 # PostgreSQL refuses to run as root.
 LINES = """
@@ -46,7 +48,7 @@ class Server:
         return f"host={directory or self.directory} user=tester dbname={database}"
 
     def sql(self, text, database="postgres", check=True):
-        return subprocess.run(["psql", "-XAtq", self.words(database), "-c", text], capture_output=True, text=True, check=check)
+        return subprocess.run([PSQL, "-XAtq", self.words(database), "-c", text], capture_output=True, text=True, check=check)
 
     def crash(self):
         """Ends it as after `pg_ctl stop -m immediate`, if it runs; it stays away until `come_back`."""
