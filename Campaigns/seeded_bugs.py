@@ -59,9 +59,9 @@ def messages(kind, *names):
             + " ".join(f"--scenario {name}" for name in names))
 
 
-def fleet(scenario, then="taken", struck="call"):
-    """One of two hosts stands still at each step."""
-    return f"fleet.py --steps --first --patience 60 --seed 1 --scenario {scenario} --struck {struck} --then {then}"
+def fleet(scenario, then="taken"):
+    """One of two hosts stands still before each call."""
+    return f"fleet.py --steps --first --patience 60 --seed 1 --struck call --scenario {scenario} --then {then}"
 
 
 def test(name):
@@ -265,7 +265,7 @@ BUGS = [
         [(RUNNER, "        case .finish, .lookForCopy: break\n        }\n        try await close(intent)\n",
           "        case .finish, .lookForCopy: break\n        }\n"
           "        try? inbox.directories.openInbox().descriptor.unlink(pending.source)\n        try await close(intent)\n")],
-        (fleet("lone"),)),
+        (fleet("lone", "died"),)),
     Bug("lost-leaves-copy", "a filing that was lost leaves its copy in the library",
         [(RUNNER, "        for path in others {\n", "        for path in others.prefix(0) {\n")], (fleet("lone"),)),
     Bug("lost-given-up", "a filing that was lost is not begun again, though nobody has recorded its content",
@@ -295,7 +295,7 @@ BUGS = [
         (fleet("lone") + " --at 1000000",)),
     Bug("no-second-look", "a content that another host has recorded since it was looked for is begun again",
         [(INTENTS, "if !intent.photo.part.isSidecar, db.words.own.mayMiss {",
-          "if !intent.photo.part.isSidecar, db.words.own.mayMiss, id < 0 {")], (fleet("lone", struck="answer"),)),
+          "if !intent.photo.part.isSidecar, db.words.own.mayMiss, id < 0 {")], (test("HostTests/secondLook"),)),
     Bug("begun-twice", "two hosts may begin the same content at once",
         [(SCHEMA, "CREATE UNIQUE INDEX intent_content", "CREATE INDEX intent_content")], (test("HostTests/begunOnce"),)),
     Bug("loss-unnoticed", "a filing that was lost to another host is recorded all the same",
