@@ -92,18 +92,59 @@ struct HostTests {
         let lost = try #require(try a.pendingIntents(inbox: "card").first)
         #expect(lost.step == .lost)
         #expect(try failure { _ = try a.commitFiling(commit(begun)) }.code == .noSuchIntent(begun))
-        #expect(try failure { try a.beginAgain(lost) }.code == .beingFiled(intent: taken))
+        #expect(try failure { try a.beginAgain([lost]) }.code == .beingFiled(intent: taken))
         #expect(try a.claims(on: lost.photo.sha256).isBegun)
         // Whose intent is lost may be the one that goes on.
         try age("b")
-        try a.beginAgain(lost)
+        try a.beginAgain([lost])
         let photo = try a.commitFiling(commit(begun)).photo
         #expect(
             try failure { _ = try b.commitFiling(commit(taken, other.photo)) }.code == .alreadyRecorded(photo: photo))
         let second = try #require(try b.pendingIntents(inbox: "desk").first)
         #expect(second.step == .lost)
-        #expect(try failure { try b.beginAgain(second) }.code == .alreadyRecorded(photo: photo))
-        try b.beginAgain(second, superseding: photo)
+        #expect(try failure { try b.beginAgain([second]) }.code == .alreadyRecorded(photo: photo))
+        try b.beginAgain([second], superseding: photo)
+    }
+
+    @Test("Of several filings that were lost all are begun again, or none")
+    func allAgain() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        _ = try a.beginIntents([intent(1), intent(2)])
+        try age("a")
+        for number: UInt8 in 1...2 {
+            var other = intent(number)
+            (other.photo.inbox, other.token) = ("desk", "other\(number)")
+            _ = try b.beginIntents([other])
+        }
+        let lost = try a.pendingIntents(inbox: "card")
+        let taken = try b.pendingIntents(inbox: "desk")
+        try b.closeIntent(taken[0].id)
+        #expect(try failure { try a.beginAgain(lost) }.code == .beingFiled(intent: taken[1].id))
+        #expect(try a.pendingIntents(inbox: "card").map(\.step) == [.lost, .lost])
+        try b.closeIntent(taken[1].id)
+        try a.beginAgain(lost)
+        #expect(try a.pendingIntents(inbox: "card").map(\.step) == [.begun, .begun])
+    }
+
+    @Test("A content that is recorded between the look for it and its claim is not begun")
+    func secondLook() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        let photo = try a.file(1).photo
+        try CatalogueFile.openForRepair(place).write("hiding a photo") { db in
+            try db.run("UPDATE photo SET superseded_at = 1")
+            try db.run(
+                """
+                CREATE FUNCTION appear() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    UPDATE photo SET superseded_at = NULL;
+                    RETURN new;
+                END $$
+                """)
+            try db.run("CREATE TRIGGER appear BEFORE INSERT ON intent FOR EACH ROW EXECUTE FUNCTION appear()")
+        }
+        var other = intent(1)
+        (other.photo.inbox, other.token) = ("desk", "other")
+        #expect(try failure { _ = try b.beginIntents([other]) }.code == .alreadyRecorded(photo: photo))
+        #expect(try b.pendingIntents(inbox: "desk").isEmpty)
     }
 
     @Test("The server itself refuses that a content is begun twice, and has any number of sidecars begun")
