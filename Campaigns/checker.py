@@ -310,7 +310,7 @@ def check(places, manifest, crashed=False, rows=None):
     wrong += check_places(places, manifest, found, rows)
     wrong += check_rows(places, rows, found)
     wrong += check_staying(manifest, rows)
-    wrong += check_sets(manifest, found)
+    wrong += check_sets(manifest, found, rows)
     wrong += check_state(places)
     return wrong
 
@@ -429,8 +429,11 @@ def check_staying(manifest, rows):
     return wrong
 
 
-def check_sets(manifest, found):
-    wrong = []
+def check_sets(manifest, found, rows):
+    wrong, numbers = [], collections.defaultdict(set)
+    for row in rows.photos:
+        if row["superseded_at"] is None:
+            numbers[bytes(row["sha256"]).hex()].add(row["set_id"])
     for members in manifest.sets:
         homes = [found[member].get("library", []) for member in members]
         filed = [home for home in homes if home]
@@ -440,6 +443,8 @@ def check_sets(manifest, found):
             places = {(os.path.dirname(home[0].path), os.path.basename(home[0].path).split(b".")[0]) for home in filed}
             if len(places) != 1:
                 wrong.append(f"a set has {len(places)} names: {sorted(shown(b'/'.join(place)) for place in places)}")
+            elif not set.intersection(*(numbers[member] for member in members)) - {None}:
+                wrong.append(f"a set is recorded apart: {shown(filed[0][0].path)}")
     return wrong
 
 

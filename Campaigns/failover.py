@@ -66,7 +66,7 @@ def violations(lives, cut=()):
         if not lying["library"] and not lying["quarantine" if digest in cut else "returned"]:
             wrong.append(f"is in no library ({digest[:12]}; {shown})")
     sets = [members for members in manifest.sets if not any(found[member]["returned"] for member in members)]
-    wrong += checker.check_sets(checker.Manifest(sets=sets), found)
+    wrong += checker.check_sets(checker.Manifest(sets=sets), found, rows)
     numbers = {bytes(row["sha256"]).hex(): row["set_id"] for row in rows.photos if row["superseded_at"] is None}
     for members in sets:
         some = [numbers[member] for member in members if member in numbers]

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """Several daemons on one catalogue in PostgreSQL and one library. In steps: one host stands still before each system call that
-changes something, and at each message from and to the server, of what it does with one photo, a set and so on; its lease is
-over, another host that has the same content finishes; then the first goes on, or dies and is begun again; or it goes on before
-its lease is over; or the other one stands still as well, until the first has finished. In rounds: three hosts, a third of the
-contents on several of them, names in common, sets, photos that are taken back; and one to three faults: SIGKILL, SIGSTOP, a
+changes something, and at each answer of the server, of what it does with one photo, a set and so on; its lease is over, another
+host that has the same content finishes; then the first goes on, or dies and is begun again; or it goes on before its lease is
+over; or the other one stands still as well, until the first has finished. In rounds: three hosts, a third of the contents on
+several of them, names in common, sets, photos that are taken back; and one to three faults: SIGKILL, SIGSTOP, a
 connection cut or stalled, one that the server ends, the server's end. At every look there is a whole copy of everything, and
 no record is without its file; in the end all is at rest: each file that was put in has one outcome, each content is in the
 library once, and one life more changes nothing.
 
-usage: Campaigns/fleet.py [--steps] [--scenario NAME]... [--struck call | message] [--then NAME]... [--sample N] [--at N]
+usage: Campaigns/fleet.py [--steps] [--scenario NAME]... [--struck call | answer] [--then NAME]... [--sample N] [--at N]
                           [--first] [--rounds N] [--round N] [--hosts N] [--seed N] [--jobs N] [--patience SECONDS]
                           [--daemon FILE]
 
@@ -38,14 +38,13 @@ import typing
 
 import checker
 import commandline
-import each_message
 import house as houses
 import jobs
 import kill_at_every_syscall as kills
 import pictures
 import postgres
 import wire
-from fleet_house import Fleet
+from fleet_house import Fleet, collect
 from house import Failed, Fault, Waiting, jpeg, raw_and_jpeg
 
 
@@ -63,8 +62,14 @@ class Scenario:
     struck: typing.Callable
     other: typing.Callable
     before: typing.Callable = nothing
+    # What else befalls, when `b` has done that and `a` still stands.
+    after: typing.Callable = nothing
     # Whether `b` may have to wait until `a` goes on, however long.
     may_wait: bool = False
+
+
+def digest_of(content):
+    return checker.hashlib.sha256(content).hexdigest()
 
 
 ONE, OTHER, SET = jpeg("one", 20_000), jpeg("other"), raw_and_jpeg("set")
@@ -86,23 +91,35 @@ def both(*some):
 
 def common(host):
     host.drop_set("DSC_0001", COMMON, list(COMMON))
-    digest = {ending: checker.hashlib.sha256(content).hexdigest() for ending, content in SET.items()}
     # Each RAW may find the JPEG beside the other one.
     host.manifest.sets.clear()
-    raws = [digest[".NEF"], checker.hashlib.sha256(COMMON[".NEF"]).hexdigest()]
-    host.fleet.partners.append((raws, digest[".JPG"]))
+    host.fleet.partners.append(([digest_of(SET[".NEF"]), digest_of(COMMON[".NEF"])], digest_of(SET[".JPG"])))
 
 
 def lose(host):
     """The photo's file is gone from the library, behind everybody's back."""
-    for file in list(checker.walk(host.fleet.places.library)):
-        if checker.file_hash(file.path) == checker.hashlib.sha256(ONE).hexdigest():
-            host.fleet.lost.add(file.path)
-            os.unlink(file.path)
+    for path in collect(host.fleet.places)[digest_of(ONE), "library"]:
+        host.fleet.lost.add(path)
+        os.unlink(path)
     # Its first outcome remains in the catalogue.
-    del host.manifest.photos[checker.hashlib.sha256(ONE).hexdigest()]
+    del host.manifest.photos[digest_of(ONE)]
     host.manifest.stands_still = False
     host.drop("AGAIN.JPG", ONE)
+
+
+def lose_both(host):
+    """The file that another host has recorded is gone, and the host's own source with it, if its copy is in the library: then
+    that is the last one."""
+    fleet = host.fleet
+    with fleet.lock:
+        found = collect(fleet.places)
+        copies, sources = (found[digest_of(ONE), kind] for kind in ("library", "inbox"))
+        if others := set(copies) & set(fleet.recorded(but=host.name).values()):
+            for path in others | set(sources if len(copies) > len(others) else ()):
+                fleet.lost.add(path)
+                os.unlink(path)
+            host.manifest.photos[digest_of(ONE)]["count"] -= 1
+            host.manifest.stands_still = False
 
 
 STEPS = [
@@ -127,6 +144,8 @@ STEPS = [
              drop("IMG_0001.JPG", ONE), may_wait=True),
     Scenario("missing", "a photo whose file is missing comes again, on both", lose, drop("AGAIN.JPG", ONE),
              drop("IMG_0001.JPG", ONE)),
+    Scenario("last", "one photo, and the same on the other host, whose copy is then gone with the source",
+             drop("IMG_0001.JPG", ONE), drop("A.JPG", ONE), after=lose_both),
 ]
 
 
@@ -155,8 +174,11 @@ def step(scenario, struck, at, then, options):
     """(what was struck or None, violations, log)"""
     numbers = random.Random(f"{options.seed} {scenario.name} {struck} {at}")
     # Where the other host stands still, if both do.
-    points = (at, numbers.randrange(1, 25 if struck == "call" else 120))[:2 if then == "both" else 1]
-    fleet = prepared(scenario, options, *(Fault(at=point, stop=True) for point in points if struck == "call"))
+    points = (at, numbers.randrange(1, 20 if struck == "call" else 30))[:2 if then == "both" else 1]
+    try:
+        fleet = prepared(scenario, options, *(Fault(at=point, stop=True) for point in points if struck == "call"))
+    except Failed as failure:
+        return None, [str(failure)], ""
     (a, *others), fired, samples, told = fleet.hosts, None, [], []
 
     def stands(host):
@@ -166,6 +188,8 @@ def step(scenario, struck, at, then, options):
             if host.has_done and not (host is a and fleet.look()):
                 host.go_on()
                 return None
+            if host is not a:
+                a.age()
             waiting.once()
         host.wait_still()
         return found
@@ -175,7 +199,7 @@ def step(scenario, struck, at, then, options):
 
     def body():
         nonlocal fired
-        if struck == "message":
+        if struck == "answer":
             for host, point in zip(fleet.hosts, points):
                 host.wire.arm(point, "stopped")
         scenario.struck(a)
@@ -186,18 +210,19 @@ def step(scenario, struck, at, then, options):
             for other in others:
                 other.go_on()
             return fleet.rest()
-        if then != "held":
-            a.age()
         if then == "held":
             time.sleep(numbers.uniform(0, 3))
         elif then == "both":
             for other in others:
                 if found := stands(other):
                     told.append(f"{other.name} stood still at {' '.join(map(str, found))}")
-                    other.age()
         else:
             wait_for(others, scenario, a)
         look()
+        if then == "held":
+            samples.extend(fleet.taken_over())
+        elif then != "both":
+            scenario.after(a)
         if then == "died":
             a.daemon.kill()
         a.go_on()
@@ -224,6 +249,8 @@ def wait_for(hosts, scenario, *standing):
     """Until these have done what they were to do, while another stands still."""
     waiting = Waiting("end of the others' work", 10 if scenario.may_wait else None)
     while not all(host.has_done for host in hosts):
+        for host in standing:
+            host.age()
         if waiting.left <= 0 and scenario.may_wait:
             return
         waiting.once(why=lambda: " and ".join(host.name for host in standing) + " stands still, and another waits for it")
@@ -249,9 +276,7 @@ def points(scenario, options, struck):
         a.daemon.read()
         if struck == "call":
             return [int(words[1]) for words in a.daemon.reports if words[0] == "call"]
-        trace = a.wire.trace
-        return [number for number, each in enumerate(trace, 1)
-                if each[2].startswith(each_message.POINTS) and each != trace[number - 2]]
+        return list(range(1, a.wire.answers + 1))
     finally:
         fleet.remove()
 
@@ -262,7 +287,7 @@ def steps(options):
     for scenario in STEPS:
         if options.scenario and scenario.name not in options.scenario or options.first and total.wrong:
             continue
-        for struck in [options.struck] if options.struck else ["call", "message"]:
+        for struck in [options.struck] if options.struck else ["call", "answer"]:
             some = [options.at] if options.at else points(scenario, options, struck)
             if options.sample and not options.at:
                 some = sorted(numbers.sample(some, min(options.sample, len(some))))
@@ -339,7 +364,7 @@ class Round:
         self.pool.append((host, content))
 
     def put_set(self, host, stem, members, has_others):
-        digests = [checker.hashlib.sha256(content).hexdigest() for content in members.values()]
+        digests = [digest_of(content) for content in members.values()]
         with self.fleet.lock:
             for ending, content in members.items():
                 host.drop(stem + ending, content)
@@ -478,7 +503,7 @@ def rounds(job, options, counts):
 def main():
     arguments = commandline.fault_parser(__doc__, jobs=6)
     arguments.add_argument("--steps", action="store_true")
-    arguments.add_argument("--struck", choices=("call", "message"))
+    arguments.add_argument("--struck", choices=("call", "answer"))
     arguments.add_argument("--then", action="append", choices=THEN)
     arguments.add_argument("--sample", type=int)
     arguments.add_argument("--rounds", type=int, default=100)

@@ -62,7 +62,7 @@ class Host(houses.House):
     def __init__(self, fleet, name, owns_places):
         self.fleet, self.name, self.manifest = fleet, name, fleet.manifest
         self.program, self.base, self.number = fleet.program, os.path.join(fleet.base, "hosts", name), 0
-        self.daemon, self.ordinary, self.is_removed = None, False, False
+        self.daemon, self.ordinary, self.is_removed, self.is_aged = None, False, False, False
         for directory in ("", "inbox", "outside", "own"):
             os.mkdir(self.path(directory))
         self.wire = fleet.proxy(self.path("wire"), fleet.server.socket)
@@ -124,10 +124,13 @@ class Host(houses.House):
                 stderr=log, env=houses.plain_environment(), process_group=0))
 
     def age(self):
-        """Lets its lease be over. If its row is locked by itself, or the server is away, that takes its time."""
+        """Lets its lease be over, unless its row is locked by itself, or the server is away: then again, or it takes its time."""
+        if self.is_aged:
+            return
         text = ("SET lock_timeout = '500ms'; UPDATE photoinbox.host SET seen = clock_timestamp() - interval '1 hour' "
                 f"WHERE id = (SELECT host FROM photoinbox.inbox WHERE name = '{self.name}')")
         run = self.fleet.server.sql(text, self.fleet.database, check=False)
+        self.is_aged = run.returncode == 0
         if "does not exist" in run.stderr:
             raise Failed(f"the lease of {self.name} cannot be aged: {run.stderr.strip()}")
 
@@ -144,6 +147,7 @@ class Host(houses.House):
             waiting.once()
 
     def go_on(self):
+        self.is_aged = False
         self.wire.arm()
         if self.daemon.read_end is not None:
             self.daemon.ask_tool(signal.SIGUSR1, "healed")
@@ -197,10 +201,12 @@ class Fleet:
         with self.lock:
             return checker.check(self.places, self.manifest, crashed=True, rows=NO_ROWS)
 
-    def recorded(self):
-        """Photos that are recorded as being in the library, that nobody has asked to take back: number → path."""
-        text = """SELECT id, encode(library || '/'::bytea || library_path, 'hex') FROM photoinbox.photo
-            WHERE superseded_at IS NULL AND id NOT IN (SELECT photo_id FROM photoinbox.request WHERE photo_id IS NOT NULL)"""
+    def recorded(self, but=""):
+        """Photos that are recorded as being in the library, that nobody has asked to take back, from all hosts but one:
+        number → path."""
+        text = f"""SELECT id, encode(library || '/'::bytea || library_path, 'hex') FROM photoinbox.photo
+            WHERE superseded_at IS NULL AND inbox <> '{but}'
+                AND id NOT IN (SELECT photo_id FROM photoinbox.request WHERE photo_id IS NOT NULL)"""
         run = self.server.sql(text, self.database, check=False)
         return {int(number): bytes.fromhex(path) for number, path in (line.split("|") for line in run.stdout.splitlines())}
 
@@ -210,6 +216,11 @@ class Fleet:
                    if path not in self.lost and not os.path.lexists(path)}
         return [f"photo {number} is recorded, and its file is missing: {checker.shown(path)}"
                 for number, path in (lacking and self.recorded() or {}).items() if lacking.get(number) == path]
+
+    def taken_over(self):
+        """What must not be, while all leases last."""
+        run = self.server.sql("SELECT token FROM photoinbox.intent WHERE step = 'lost'", self.database, check=False)
+        return [f"taken over while its lease lasts: the filing {token}" for token in run.stdout.split()]
 
     def violations(self):
         """What must hold when all is at rest, and does not."""

@@ -59,6 +59,16 @@ def messages(kind, *names):
             + " ".join(f"--scenario {name}" for name in names))
 
 
+def fleet(scenario, then="taken"):
+    """One of two hosts stands still before each call."""
+    return f"fleet.py --steps --first --patience 60 --seed 1 --struck call --scenario {scenario} --then {then}"
+
+
+def test(name):
+    """A test that fails; for what the files and rows at the end do not show."""
+    return f"test {name}"
+
+
 POWER = "power.py --cycles 150 --seed 1"
 CUTS = "writers.py --rounds 0 --cuts 6000 --seed 1"
 
@@ -74,6 +84,9 @@ GUARD = "LibraryCare/LibraryGuard.swift"
 FILING = "Ingest/Pipeline/FilingTransaction.swift"
 MOVES = "Ingest/Pipeline/Mover.swift"
 RECOVERY = "Filing/Recovery.swift"
+RUNNER = "Ingest/Pipeline/RecoveryRunner.swift"
+INTENTS = "Catalogue/CatalogueFile+Filing.swift"
+SCHEMA = "Catalogue/PostgreSQL/PostgreSQLSchema.swift"
 
 BUGS = [
     Bug("no-copy-sync", "the copy is not synced",
@@ -148,7 +161,7 @@ BUGS = [
           'return PostgresError(.unknownOutcome, "\\(why); the transaction may have been committed")',
           "return PostgresError(kind, why)")], (messages("cut-before", "lone"),)),
     Bug("not-connected-again", "a connection to PostgreSQL that was lost is not made again",
-        [("Catalogue/PostgreSQL/PostgreSQLEngine.swift", "if let connection, connection.isOpen { return connection }",
+        [("Catalogue/PostgreSQL/PostgreSQLEngine.swift", "if let connection, connection.isStillOpen() { return connection }",
           "if let connection { return connection }")], (messages("cut-before", "lone"),)),
     Bug("descriptor-leak", "each source leaves a descriptor open",
         [("Filing/SourceFile.swift", "        if status.links == 0 {", "        _ = dup(content.raw)\n"
@@ -241,11 +254,69 @@ BUGS = [
          (GUARD, "            if existing != path, identity", "            if existing != existing, identity")], (places("disks", "drop place-unmounted mend restart kill"),)),
     Bug("inner-mount", "what was mounted within the library is not missed",
         [(GUARD, "if isKnown { throw PlaceAway", "if isKnown, path.isEmpty { throw PlaceAway")], (places("disks", "drop inner-unmounted mend"),)),
+    # Several hosts.
+    Bug("takeover-deletes", "who takes a filing over deletes its row",
+        [(INTENTS, "UPDATE intent SET step = 'lost' WHERE id = ? AND step = 'begun'\", [begun])",
+          "DELETE FROM intent WHERE id = ? AND step = 'begun'\", [begun])")], (fleet("lone"),)),
+    Bug("takeover-at-once", "a filing is taken over from a host that is not away",
+        [(INTENTS, "guard try row.optional(\"is_away\") ?? false else {",
+          "guard try row.optional(\"is_away\") ?? false || begun > 0 else {")], (fleet("lone", "held"),)),
+    Bug("lost-removes-source", "a filing that was lost removes its source at once",
+        [(RUNNER, "        case .finish, .lookForCopy: break\n        }\n        try await close(intent)\n",
+          "        case .finish, .lookForCopy: break\n        }\n"
+          "        try? inbox.directories.openInbox().descriptor.unlink(pending.source)\n        try await close(intent)\n")],
+        (fleet("lone", "died"),)),
+    Bug("lost-leaves-copy", "a filing that was lost leaves its copy in the library",
+        [(RUNNER, "        for path in others {\n", "        for path in others.prefix(0) {\n")], (fleet("lone"),)),
+    Bug("lost-given-up", "a filing that was lost is not begun again, though nobody has recorded its content",
+        [(RUNNER, "            if !copies.isEmpty { return try await recoverAgain(intent, joining: anchor) }\n",
+          "            break\n")], (fleet("lone", "both"),)),
+    Bug("other-unread", "a copy is removed since another is recorded, which nobody reads",
+        [(RUNNER, "            let status = try library.file(\n"
+          "                other.libraryPath, hash: pending.hash, size: pending.identity.size, work: FileWork())\n",
+          "            let status = try? FileStatus(of: library.descriptor)\n"),
+         (REMOVAL, "        for copy in copies {\n            switch copy {", "        for copy in copies.prefix(0) {\n            switch copy {")],
+        (fleet("last"),)),
+    Bug("shared-copy-withdrawn", "in a shared library a copy is withdrawn after a refused commit, and equal files are adopted",
+        [(FILING, "} catch let error as CatalogueError where inbox.catalogue.file.isShared {",
+          "} catch let error as CatalogueError where inbox.catalogue.file.isShared && intents.isEmpty {"),
+         ("Filing/StagedFile+Naming.swift", "guard number == 0, !root.isShared, let equal = try equalFile(under: name, work)",
+          "guard number == 0, let equal = try equalFile(under: name, work)")], (fleet("lone"),)),
+    Bug("waiting-forgotten", "recovery that waits for another host is not tried again",
+        [(RUNNER, "            inbox.recovery.withLock { $0.require(because: \"\\(error)\") }\n            return []\n",
+          "            return []\n")], (fleet("lone", "both"),)),
+    Bug("set-apart", "recovery records the members of a set apart",
+        [(RUNNER, "set: anchor.map { .joining(photo: $0) } ?? .new)", "set: anchor.map { .joining(photo: $0) })"),
+         (RUNNER, "set: (intent.joins ?? anchor).map", "set: intent.joins.map")], (fleet("sets", "died"),)),
+    Bug("sidecar-twice", "a lost set files its sidecar beside that of the other host",
+        [(RUNNER, "if library.isShared, let anchor {", "if library.isShared, let anchor, found.isEmpty {")], (fleet("sets"),)),
+    Bug("library-locked", "a host locks a shared library against the others",
+        [(GUARD, "forGood: true, sharing: number)", "forGood: true)")],
+        (fleet("lone") + " --at 1000000",)),
+    Bug("no-second-look", "a content that another host has recorded since it was looked for is begun again",
+        [(INTENTS, "if !intent.photo.part.isSidecar, db.words.own.mayMiss {",
+          "if !intent.photo.part.isSidecar, db.words.own.mayMiss, id < 0 {")], (test("HostTests/secondLook"),)),
+    Bug("begun-twice", "two hosts may begin the same content at once",
+        [(SCHEMA, "CREATE UNIQUE INDEX intent_content", "CREATE INDEX intent_content")], (test("HostTests/begunOnce"),)),
+    Bug("loss-unnoticed", "a filing that was lost to another host is recorded all the same",
+        [(INTENTS, "guard changed == 1 else {", "guard changed <= 1 else {")], (test("HostTests/takeover"),)),
+    Bug("inbox-shared", "an inbox may be that of two hosts",
+        [(SCHEMA, "            RAISE EXCEPTION 'the inbox % is", "            RETURN true;\n            RAISE EXCEPTION 'the inbox % is")],
+        (test("HostTests/inboxes"),)),
+    Bug("undo-amid-duplicate", "a photo is returned while a duplicate of it is set aside",
+        [("Catalogue/CatalogueFile+Requests.swift", "if isLive == 1, isUsed != true { return }",
+          "if isLive == 1, isUsed != nil { return }")], (test("HostTests/uses"),)),
+    Bug("heartbeat-counted", "a heartbeat, for which the server's disk is not waited, counts as a write",
+        [("Catalogue/PostgreSQL/PostgreSQLEngine.swift", "isCounted: false) { db in try body(db, life) }",
+          "isCounted: true) { db in try body(db, life) }")], (test("HostTests/heartbeat"),)),
+    Bug("trash-of-another", "the time of the trash goes on by another host's clock",
+        [("Catalogue/CatalogueFile+Requests.swift", "SELECT * FROM trash_clock WHERE id = \\(db.words.own.host)",
+          "SELECT * FROM trash_clock ORDER BY id LIMIT 1")], (test("HostTests/trash"),)),
 ]
 
 
 # Programs that a campaign runs besides the daemon.
-BESIDE = {"places.py": ("photoinbox",), "each_message.py": ("photoinbox",), "writers.py": ("filing-probe",)}
+BESIDE = {"places.py": ("photoinbox",), "each_message.py": ("photoinbox",), "fleet.py": ("photoinbox",), "writers.py": ("filing-probe",)}
 
 
 def seed(bug, tree):
@@ -273,16 +344,46 @@ def restore(tree):
                 shutil.copyfile(file, copy)
 
 
-def run(command, log, seconds):
+def run(command, log, seconds, tree=None):
     with open(log, "wb") as out:
         try:
-            return subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, timeout=seconds, check=False).returncode
+            return subprocess.run(
+                command, stdout=out, stderr=subprocess.STDOUT, timeout=seconds, check=False, cwd=tree).returncode
         except subprocess.TimeoutExpired:
             return None
 
 
+def build(command, bug, tree, logs):
+    """Why it cannot be built, or None."""
+    if run(command, log := logs / f"{bug.name}.build", None, tree):
+        errors = re.findall(r"error: .*", log.read_text(errors="replace"))
+        return f"does not build: {errors[0] if errors else 'see the log'}"
+    return None
+
+
+def try_test(bug, options, tree, logs):
+    """The same by tests alone."""
+    restore(tree)
+    if reason := seed(bug, tree):
+        return f"cannot be put in: {reason}", False
+    command, began = [word for word in options.build if word != "--product"], time.monotonic()
+    if reason := build([*command, "--build-tests"], bug, tree, logs):
+        return reason, False
+    if options.build_only:
+        return "built", True
+    for line in bug.catch:
+        command = ["swift", "test", "--skip-build", "--filter", line.split()[1], *command[2:]]
+        status = run(command, logs / f"{bug.name}.log", 1200, tree)
+        said = re.search(r"recorded an issue at (.*)", (logs / f"{bug.name}.log").read_text(errors="replace"))
+        if status == 1 and said:
+            return f"{line}, {time.monotonic() - began:.0f} s: {said[1][:160]}", True
+    return "NOT CAUGHT", False
+
+
 def try_bug(bug, options, tree, logs):
     """(the catching campaign or the reason, whether it was caught)"""
+    if bug.catch[0].startswith("test "):
+        return try_test(bug, options, tree, logs)
     built = tree / ".build/debug"
     program = (options.programs / bug.name if options.programs else built) / "photoinboxd"
     products = {"photoinboxd"} | {name for line in bug.catch for name in BESIDE.get(line.split()[0], ())}
@@ -291,12 +392,8 @@ def try_bug(bug, options, tree, logs):
         if reason := seed(bug, tree):
             return f"cannot be put in: {reason}", False
         for product in sorted(products):
-            build = subprocess.run([*options.build, product], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   check=False)
-            if build.returncode:
-                (logs / f"{bug.name}.build").write_bytes(build.stdout)
-                errors = re.findall(r"error: .*", build.stdout.decode(errors="replace"))
-                return f"does not build: {errors[0] if errors else 'see the log'}", False
+            if reason := build([*options.build, product], bug, tree, logs):
+                return reason, False
             if options.programs:
                 program.parent.mkdir(exist_ok=True)
                 shutil.copy(built / product, program.with_name(product))
@@ -311,7 +408,8 @@ def try_bug(bug, options, tree, logs):
         text = (logs / f"{bug.name}.log").read_text(errors="replace")
         if status == 1 and "Traceback" not in text:
             name = {"kill_at_every_syscall.py": "every kill", "each_errno.py": "errno", "power.py": "power cut",
-                    "places.py": "places", "writers.py": "cuts", "each_message.py": "every message"}[words[0]]
+                    "places.py": "places", "writers.py": "cuts", "each_message.py": "every message",
+                    "fleet.py": "fleet"}[words[0]]
             if "--at 1000000" in line:
                 name = "the checker alone"
             said = re.search(r"^VIOLATION .*\n +(.*)", text, re.MULTILINE)

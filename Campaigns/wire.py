@@ -12,8 +12,9 @@ import threading
 # What may be done at a message. "late": as stalled, but what the program has sent comes to the server some time after the
 # program has given up, as after a network was mended. "killed": the program, when the message has been passed on.
 KINDS = ("cut-before", "cut-after", "stalled", "late", "killed")
-# And "stopped", where there are several hosts: the program stands still, as after SIGSTOP, and the message is passed on when it
-# goes on.
+# And "stopped", where there are several hosts: at the Nth answer the program stands still, as after SIGSTOP, and hears it when
+# it goes on. An answer is all that follows what the program has sent at once, so that whichever of its messages was held would be
+# the same. Nor is that to the end of a transaction which only reads one, since nothing comes between.
 
 
 class Connection:
@@ -22,6 +23,20 @@ class Connection:
         self.is_silent = False  # nothing more is passed on
         self.held = []
         self.directions = 2
+        self.first = ""  # what the program has sent, from its first message to a Sync
+        self.is_reading = self.is_awaiting = False  # a transaction that only reads; an answer
+
+    def is_answer(self, is_program, words):
+        """Whether an answer begins with this message."""
+        if not is_program:
+            was_awaiting, self.is_awaiting = self.is_awaiting, False
+            return was_awaiting
+        self.first = self.first or words
+        if words.startswith("> P BEGIN"):
+            self.is_reading = "READ ONLY" in words
+        if words == "> S":
+            self.is_awaiting, self.first = not (self.is_reading and self.first.startswith("> P COMMIT")), ""
+        return False
 
     def cut(self):
         for end in (self.program, self.server):
@@ -56,6 +71,7 @@ class Wire:
             self.goes_on.set()
             self.goes_on = threading.Event()
             self.trace = []  # (connection, whether it is the program's, message in words)
+            self.answers = 0
             self.fired = None  # (number, kind, message in words)
 
     def close(self):
@@ -111,7 +127,10 @@ class Wire:
                     connection.held.append(message)
                 return
             self.trace.append((connection.number, is_program, words))
-            struck = self.kind if len(self.trace) == self.at else None
+            is_answer = connection.is_answer(is_program, words)
+            self.answers += is_answer
+            is_there = is_answer and self.answers == self.at if self.kind == "stopped" else len(self.trace) == self.at
+            struck = self.kind if is_there else None
             if struck:
                 self.fired = (self.at, struck, f"connection {connection.number} {words}")
                 connection.is_silent = struck != "stopped"

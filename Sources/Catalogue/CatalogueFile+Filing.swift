@@ -141,14 +141,16 @@ extension CatalogueFile {
         } catch { throw CatalogueError(error, "reading who files a content") }
     }
 
-    /// Has an intent that was lost to another daemon be begun again. Throws ``CatalogueError/Code/beingFiled(intent:)`` while
-    /// another is begun for its content, unless that one's daemon is away; ``CatalogueError/Code/alreadyRecorded(photo:)`` if
-    /// another photo than `old` has it.
-    package func beginAgain(_ intent: StoredIntent, superseding old: Int64? = nil) throws(CatalogueError) {
+    /// Has intents that were lost to another daemon be begun again, all or none. Throws
+    /// ``CatalogueError/Code/beingFiled(intent:)`` while another is begun for a content, unless that one's daemon is away;
+    /// ``CatalogueError/Code/alreadyRecorded(photo:)`` if another photo than `old` has it.
+    package func beginAgain(_ intents: [StoredIntent], superseding old: Int64? = nil) throws(CatalogueError) {
         try write("beginning a filing again") { db in
-            try claim(intent.photo.sha256, superseding: old, db)
-            try db.run("UPDATE intent SET step = 'begun' WHERE id = ? AND step = 'lost'", [intent.id])
-            try requireUnrecorded(intent.photo.sha256, superseding: old, db)
+            for intent in intents {
+                try claim(intent.photo.sha256, superseding: old, db)
+                try db.run("UPDATE intent SET step = 'begun' WHERE id = ? AND step = 'lost'", [intent.id])
+                try requireUnrecorded(intent.photo.sha256, superseding: old, db)
+            }
         }
     }
 

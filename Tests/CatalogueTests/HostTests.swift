@@ -92,18 +92,76 @@ struct HostTests {
         let lost = try #require(try a.pendingIntents(inbox: "card").first)
         #expect(lost.step == .lost)
         #expect(try failure { _ = try a.commitFiling(commit(begun)) }.code == .noSuchIntent(begun))
-        #expect(try failure { try a.beginAgain(lost) }.code == .beingFiled(intent: taken))
+        #expect(try failure { try a.beginAgain([lost]) }.code == .beingFiled(intent: taken))
         #expect(try a.claims(on: lost.photo.sha256).isBegun)
         // Whose intent is lost may be the one that goes on.
         try age("b")
-        try a.beginAgain(lost)
+        try a.beginAgain([lost])
         let photo = try a.commitFiling(commit(begun)).photo
         #expect(
             try failure { _ = try b.commitFiling(commit(taken, other.photo)) }.code == .alreadyRecorded(photo: photo))
         let second = try #require(try b.pendingIntents(inbox: "desk").first)
         #expect(second.step == .lost)
-        #expect(try failure { try b.beginAgain(second) }.code == .alreadyRecorded(photo: photo))
-        try b.beginAgain(second, superseding: photo)
+        #expect(try failure { try b.beginAgain([second]) }.code == .alreadyRecorded(photo: photo))
+        try b.beginAgain([second], superseding: photo)
+    }
+
+    @Test("Of several filings that were lost all are begun again, or none")
+    func allAgain() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        _ = try a.beginIntents([intent(1), intent(2)])
+        try age("a")
+        for number: UInt8 in 1...2 {
+            var other = intent(number)
+            (other.photo.inbox, other.token) = ("desk", "other\(number)")
+            _ = try b.beginIntents([other])
+        }
+        let lost = try a.pendingIntents(inbox: "card")
+        let taken = try b.pendingIntents(inbox: "desk")
+        try b.closeIntent(taken[0].id)
+        #expect(try failure { try a.beginAgain(lost) }.code == .beingFiled(intent: taken[1].id))
+        #expect(try a.pendingIntents(inbox: "card").map(\.step) == [.lost, .lost])
+        try b.closeIntent(taken[1].id)
+        try a.beginAgain(lost)
+        #expect(try a.pendingIntents(inbox: "card").map(\.step) == [.begun, .begun])
+    }
+
+    @Test("A content that is recorded between the look for it and its claim is not begun")
+    func secondLook() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        let photo = try a.file(1).photo
+        try CatalogueFile.openForRepair(place).write("hiding a photo") { db in
+            try db.run("UPDATE photo SET superseded_at = 1")
+            try db.run(
+                """
+                CREATE FUNCTION appear() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    UPDATE photo SET superseded_at = NULL;
+                    RETURN new;
+                END $$
+                """)
+            try db.run("CREATE TRIGGER appear BEFORE INSERT ON intent FOR EACH ROW EXECUTE FUNCTION appear()")
+        }
+        var other = intent(1)
+        (other.photo.inbox, other.token) = ("desk", "other")
+        #expect(try failure { _ = try b.beginIntents([other]) }.code == .alreadyRecorded(photo: photo))
+        #expect(try b.pendingIntents(inbox: "desk").isEmpty)
+    }
+
+    @Test("The server itself refuses that a content is begun twice, and has any number of sidecars begun")
+    func begunOnce() throws {
+        var sidecar = intent(2)
+        sidecar.photo.part.role = SetPart.sidecar
+        _ = try open("a").beginIntents([intent(1), sidecar])
+        let command = try CatalogueFile.openForRepair(place)
+        func beginAgain(_ token: String) throws {
+            try command.write("beginning a filing") { db in
+                try db.run("CREATE TEMPORARY TABLE again AS SELECT * FROM intent WHERE token = '\(token)'")
+                try db.run("UPDATE again SET id = id + 100, token = 'again'")
+                try db.run("INSERT INTO intent SELECT * FROM again")
+            }
+        }
+        #expect(try failure { try beginAgain("t1") }.message.contains("intent_content"))
+        try beginAgain("t2")
     }
 
     @Test("A duplicate is not set aside while its photo is returned, and a photo is not returned while one is")
@@ -141,6 +199,26 @@ struct HostTests {
         let photo = try b.file(1, token: "b").photo
         let again = try open("a")
         #expect(try failure { _ = try again.commitFiling(commit(begun)) }.code == .alreadyRecorded(photo: photo))
+    }
+
+    @Test("The time of the trash is counted by each host with its own clock")
+    func trash() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        func age(_ host: CatalogueFile, _ inbox: String, _ boottime: Int64) throws -> [Int64] {
+            try host.trash(of: inbox, at: ClockReading(boot: inbox, boottime: boottime, wall: 0)).map(\.age)
+        }
+        for (host, inbox) in [(a, "card"), (b, "desk")] {
+            let move = RequestedMove(
+                token: inbox, sourceRoot: "/q", sourcePath: "a.jpg", destinationRoot: "/trash",
+                destinationPath: "a.jpg",
+                sha256: Array(repeating: 1, count: 32), identity: identity(1))
+            let request = RequestRecord(
+                at: noon, what: .discard, user: 0, userName: nil, inbox: inbox, path: "a.jpg", move: move)
+            try host.endRequest(host.recordRequest(request, step: .begun), at: noon, move: move)
+        }
+        #expect(try age(a, "card", 1_000) == [0] && age(b, "desk", 9_000_000) == [0])
+        #expect(try age(a, "card", 1_005) == [5] && age(b, "desk", 9_000_007) == [7])
+        #expect(try age(a, "card", 1_006) == [6])
     }
 
     @Test("Hooks have a place for each host, and hear of its own inboxes alone")

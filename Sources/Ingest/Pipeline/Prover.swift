@@ -157,13 +157,17 @@ final class Prover {
         return request.map { "released by \($0.request.asker)" }
     }
 
-    /// Whether it is filed, and still to be removed or remembered as kept, or a move of it is to be finished or undone.
+    /// Whether it is filed, and still to be removed or remembered as kept, or a move of it is to be finished or undone. In a
+    /// catalogue of several daemons a filing that was lost, and one of a sidecar, keeps nobody from beginning it again, so those
+    /// count as well: else recovery and the next try would each file a part of a set.
     private nonisolated(nonsending) func isPending(_ path: BytePath) async throws -> Bool {
         guard inbox.recovery.withLock({ $0.isPending }) else { return false }
-        return try await inbox.catalogue.perform("reading intents") { [name = spec.name] catalogue in
+        return try await inbox.catalogue.perform("reading intents") {
+            [name = spec.name, apart = inbox.distrusted] catalogue in
             try catalogue.pendingMoves(inbox: name).contains { $0.move.path == path }
                 || catalogue.pendingIntents(inbox: name).contains {
-                    $0.photo.sourcePath == path && $0.step == .recorded
+                    $0.photo.sourcePath == path
+                        && ($0.step == .recorded || catalogue.isShared && !apart.contains($0.token))
                 }
         }
     }

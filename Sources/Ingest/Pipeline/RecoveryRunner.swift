@@ -49,10 +49,7 @@ final class RecoveryRunner {
             for set in try await pendingIntents().bySet where !set.contains(where: { isUnderWay($0.token) }) {
                 inbox.subsystem.enter("recovering \(name)/\(set[0].photo.sourcePath.escaped)")
                 // What was under way when it was read has been recorded or closed since.
-                let ids = set.map(\.id)
-                let set = try await inbox.catalogue.perform("reading intents") { file in
-                    try ids.compactMap { try file.pendingIntent($0) }
-                }
+                let set = try await readAgain(set)
                 guard let first = set.first else { continue }
                 do {
                     try await giveUpDistrusted(set)
@@ -92,6 +89,14 @@ final class RecoveryRunner {
     private nonisolated(nonsending) func pendingIntents() async throws(CatalogueError) -> [StoredIntent] {
         try await inbox.catalogue.perform("reading intents") { [name = spec.name] in
             try $0.pendingIntents(inbox: name)
+        }
+    }
+
+    private nonisolated(nonsending) func readAgain(_ set: [StoredIntent]) async throws(CatalogueError) -> [StoredIntent]
+    {
+        let ids = set.map(\.id)
+        return try await inbox.catalogue.perform("reading intents") { file in
+            try ids.compactMap { try file.pendingIntent($0) }
         }
     }
 
@@ -137,6 +142,7 @@ final class RecoveryRunner {
     private nonisolated(nonsending) func recover(_ set: [StoredIntent]) async throws -> [Symptom] {
         let library = try inbox.directories.library()
         let directory = try inbox.directories.openInbox()
+        let set = try await begunAgain(set, in: library)
         var symptoms: [Symptom] = []
         var found: [(intent: StoredIntent, path: BytePath)] = []
         var undone: [StoredIntent] = []
@@ -364,6 +370,23 @@ extension RecoveryRunner {
         try await close(intent)
     }
 
+    /// A set of which all that was lost, and has a copy, and is recorded nowhere, is begun again at once: what is filed anew of
+    /// it between two of them would get other names.
+    private nonisolated(nonsending) func begunAgain(
+        _ set: [StoredIntent], in library: DestinationRoot
+    ) async throws -> [StoredIntent] {
+        var lost: [StoredIntent] = []
+        for intent in set where intent.step == .lost {
+            guard let pending = PendingFiling(intent), try await claims(of: intent).photo == nil,
+                try !recovery.findCopies(of: pending, atMost: 1, in: library).isEmpty
+            else { continue }
+            lost.append(intent)
+        }
+        if lost.isEmpty { return set }
+        try await inbox.catalogue.perform("beginning a filing again") { [lost] in try $0.beginAgain(lost) }
+        return try await readAgain(set)
+    }
+
     /// The copy of a filing that is not recorded: in a shared library the first equal file may be another's.
     private nonisolated(nonsending) func copy(
         of intent: StoredIntent, _ pending: PendingFiling, foundFirst first: BytePath, in library: DestinationRoot
@@ -390,7 +413,7 @@ extension RecoveryRunner {
         _ intent: StoredIntent, joining anchor: Int64?, superseding old: Int64? = nil
     ) async throws {
         try await inbox.catalogue.perform("beginning a filing again") {
-            try $0.beginAgain(intent, superseding: old)
+            try $0.beginAgain([intent], superseding: old)
         }
         for begun in try await pendingIntents() where begun.id == intent.id {
             _ = try await recover(begun, joining: anchor)
