@@ -117,13 +117,17 @@ import Testing
 
     private static let words = "hostaddr=192.0.2.10 dbname=photoinbox"
 
-    @Test("A host that joins others reaches their server and nothing else, and a later setup leaves that")
-    func join() throws {
+    @Test(
+        "A host that joins others reaches their server and nothing else, and a later setup leaves that",
+        arguments: [false, true])
+    func join(isConfigured: Bool) throws {
         var machine = SetupMachine()
+        if isConfigured { machine.files[SetupMachine.configuration] = Array(Settings.defaultFileText().utf8) }
         machine.catalogue.libraries = ["/srv/photos/library"]
         machine.carryOut(try plan(answers(joined: Self.words), machine))
         let text = String(decoding: machine.files[SetupMachine.configuration] ?? [], as: UTF8.self)
-        #expect(text.contains("\ncatalogue = \"\(Self.words)\"\nlibrary = \"/srv/photos/library\"\n"))
+        #expect(text.contains("\ncatalogue = \"\(Self.words)\"\n"))
+        #expect(text.contains("\nlibrary = \"/srv/photos/library\"\n"))
         #expect(try #require(machine.unit).hasNetwork)
         #expect(
             String(decoding: machine.files[dropIn] ?? [], as: UTF8.self) == """

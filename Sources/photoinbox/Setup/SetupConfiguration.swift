@@ -52,7 +52,9 @@ struct SetupConfiguration {
         var top: [String] = []
         var end: [String] = []
         if let joined = answers.joined, before?.catalogue != .server(joined) {
-            if let before, let origin = before.origin(of: "catalogue") {
+            if let before, Self.given(before).contains(where: { $0.hasPrefix("catalogue = ") }),
+                let origin = before.origin(of: "catalogue")
+            {
                 throw CommandFailure(
                     .configuration, "the catalogue is \(before.catalogue) already (\(origin))",
                     action: "Change it there, or leave out --join.")

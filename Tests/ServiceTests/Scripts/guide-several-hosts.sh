@@ -12,16 +12,25 @@ systemctl() { # PostgreSQL's unit starts the clusters there are
 runuser() { as "$2" "${@:4}"; } # which needs PAM
 ip address add 192.0.2.10/32 dev lo
 pg_dropcluster --stop 15 main 2>/dev/null || true
-pg_createcluster --start 15 main >/dev/null
+# As the package's installation makes them.
+make-ssl-cert generate-default-snakeoil --force-overwrite
+pg_createcluster 15 main >/dev/null
+pg_conftool 15 main set ssl on
+systemctl start postgresql@15-main
 follow several-hosts.md "Set it up" 1
 refuse "a password file that is not there is named" photoinbox photoinbox setup --dry-run --for local --as ana \
     --inbox /srv/photos/inbox --library /srv/photos/library --join "hostaddr=192.0.2.10 user=photoinbox passfile=/none"
 follow several-hosts.md "Set it up" 2
 check "its test photo was filed" photoinboxd grep -q "was filed as" "$said"
-encrypted() { psql "$connection" -AtX -c "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = 'photoinbox'"; }
+encrypted() {
+    as postgres psql -AtX --command="SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = 'photoinbox'"
+}
 connection="hostaddr=192.0.2.10 dbname=photoinbox user=photoinbox sslmode=require passfile=/etc/photoinbox/pgpass"
 check "the way to the server is encrypted" photoinboxd test "$(encrypted)" = t
 check "the inbox is named like the machine" photoinboxd grep -qF "[inbox.$(hostname --short)]" /etc/photoinbox/photoinbox.toml
+
+as ana cp /run/photos/two.jpg /srv/photos/inbox/
+expect_filed "a photo is filed" two.jpg /srv/photos/inbox
 
 join() { # INBOX NAME LIBRARY: as a second host, an instance of this machine
     photoinbox setup --yes --for local --as ana --config /etc/photoinbox/second.toml --inbox "$1" --inbox-name "$2" \
