@@ -64,14 +64,6 @@ struct CampaignTests {
             "--hosts", "2")
     }
 
-    @Test(
-        "A standby that lacks the last commits is promoted under load, and the old primary begun again beside it",
-        .enabled(if: Campaign.python != nil, Campaign.withoutPython),
-        .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)))
-    func failover() async throws {
-        try await Campaign.run("failover.py", "--rounds", "1", "--hosts", "2", "--held", "0.3")
-    }
-
     @Test("SIGKILL at system calls of uploads, and of what continues them", .enabled(if: canTrace, untraceable))
     func killUploads() async throws { try await Campaign.run("drop.py", "--sample", "12") }
 
