@@ -78,9 +78,26 @@ public final class PostgresConnection {
     /// What the statements of a pipeline are followed by.
     private enum Continuation { case statements, cursor, commit }
 
-    /// Connects, which takes no longer than `connectSeconds` for each host that is named, but for looking up names.
+    /// Connects, which takes no longer than `connectSeconds` twice, but for looking up names. If several servers are named,
+    /// all are asked, and that of the highest timeline is used.
     public init(_ parameters: PostgresParameters) throws {
-        wire = try PostgresWire(parameters)
+        var connections: [PostgresConnection] = []
+        var failures: [PostgresError] = []
+        for wire in try PostgresServers.connected(parameters) {
+            do {
+                connections.append(try PostgresConnection(wire, within: .seconds(parameters.connectSeconds)))
+            } catch let error as PostgresError { failures.append(error) }
+        }
+        guard let index = PostgresServers.newest(of: connections.map(\.server)) else {
+            throw failures.count == 1 ? failures[0] : PostgresServers.failure(failures)
+        }
+        let chosen = connections[index]
+        (wire, statements, server) = (chosen.wire, chosen.statements, chosen.server)
+    }
+
+    /// Asks a server which it is.
+    private init(_ wire: PostgresWire, within limit: Duration) throws {
+        self.wire = wire
         statements = PreparedStatements(wire)
         server = Server(version: 0, systemIdentifier: 0, timeline: 0, isInRecovery: false)
         let version = wire.version
@@ -96,7 +113,7 @@ public final class PostgresConnection {
                         CASE WHEN pg_is_in_recovery() THEN (SELECT timeline_id FROM pg_control_checkpoint())::bigint
                         ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END
                     """)
-            ], within: .seconds(parameters.connectSeconds))
+            ], within: limit)
         guard case .integer(let system)? = facts.first?.rows.first?.values.first,
             case .integer(let recovers)? = facts.first?.rows.first?.values.dropFirst().first,
             case .integer(let timeline)? = facts.first?.rows.first?.values.last

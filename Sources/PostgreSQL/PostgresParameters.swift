@@ -12,13 +12,11 @@ public struct PostgresParameters: Sendable {
     public var timeZone: String?
     /// Each statement is planned for its arguments: for searches, of which a plan for any words would read all texts.
     public var plansForArguments = false
-    /// Only a server that takes writes is accepted, of several hosts the one that does.
+    /// Only a server that takes writes is accepted.
     public var writes: Bool
-    /// Connecting takes no longer than this for each host that is named. If an address does not answer the request for a
-    /// TCP connection within it, the next one is tried; if its server is silent after that, the others' time is used up.
+    /// Connecting takes no longer than this, however many servers are named. A name of several addresses is one server: the
+    /// first address that answers is used.
     public var connectSeconds = 3
-    /// Of several servers that are named this one is tried first, and those before it last.
-    public var turn = 0
     /// A larger answer closes the connection: a message of a server may claim 2 GiB, and libpq would keep all of it.
     public var largestAnswer = 64 << 20
     /// What is loaded.
@@ -63,14 +61,5 @@ public struct PostgresParameters: Sendable {
         let calls = UnsafeMutablePointer<cpostgres>.allocate(capacity: 1)
         defer { calls.deallocate() }
         return try PostgresWire.options(of: self, calls)
-    }
-
-    /// The servers of the operator's words in the order of ``turn``.
-    func servers(of given: [String: String]) -> [(String, String)] {
-        ["host", "hostaddr", "port"].compactMap { name in
-            let list = given[name]?.split(separator: ",", omittingEmptySubsequences: false) ?? []
-            guard turn > 0, list.count > 1 else { return nil }
-            return (name, (list[(turn % list.count)...] + list[..<(turn % list.count)]).joined(separator: ","))
-        }
     }
 }

@@ -1,7 +1,7 @@
 import CPostgres
 import Glibc
 
-/// A connection of libpq: what is sent, and results with a deadline. Every failure of the connection closes it.
+/// A connection of libpq to one server: what is sent, and results with a deadline. Every failure of it closes it.
 final class PostgresWire {
     let calls: UnsafeMutablePointer<cpostgres>
     let notices = PostgresNotices()
@@ -21,17 +21,20 @@ final class PostgresWire {
 
     var isOpen: Bool { connection != nil }
 
-    /// Connects, in `connectSeconds` for each host that is named, and whatever looking up names takes.
-    init(_ parameters: PostgresParameters) throws(PostgresError) {
+    /// What its socket has to be ready for, until it is connected.
+    private(set) var events = POLLOUT
+    /// Those that the operator's words name, with services and the environment, as options of libpq; none if they do not
+    /// fit together.
+    private(set) var servers: [[(String, String)]] = []
+
+    /// Begins to connect to `server`, or to those of the operator's words one after the other. Looks up names.
+    init(_ parameters: PostgresParameters, _ server: [(String, String)] = []) throws(PostgresError) {
         largestAnswer = parameters.largestAnswer
         calls = .allocate(capacity: 1)
         let given = try Self.options(of: parameters, calls)
         secret = given["password"]
         // The operator's words are expanded where `dbname` stands; what comes later overrides them.
-        let pairs =
-            [("dbname", parameters.connection)] + parameters.servers(of: given)
-            + parameters.ours(options: given["options"] ?? "")
-        let start = ContinuousClock.now
+        let pairs = [("dbname", parameters.connection)] + server + parameters.ours(options: given["options"] ?? "")
         connection = withStrings(pairs.map(\.0)) { names in
             withStrings(pairs.map(\.1)) { values in calls.pointee.connectStartParams(names, values, 1) }
         }
@@ -42,34 +45,37 @@ final class PostgresWire {
                 guard let context, let result else { return }
                 Unmanaged<Sink>.fromOpaque(context).takeUnretainedValue().take(result)
             }, Unmanaged.passUnretained(sink).toOpaque())
+        // With the SQLSTATE of a refusal, which libpq has only in its message.
+        _ = calls.pointee.setErrorVerbosity(connection, Int32(CPOSTGRES_ERRORS_VERBOSE))
         // With services, files and the environment.
         let used = Self.options(calls.pointee.conninfo(connection), calls) ?? [:]
         secret = used["password"] ?? secret
-        let hosts = max(1, ["host", "hostaddr"].map { used[$0]?.split(separator: ",").count ?? 0 }.max() ?? 1)
-        try connect(connection, by: start + .seconds(parameters.connectSeconds * hosts))
-        guard calls.pointee.setnonblocking(connection, 1) == 0, calls.pointee.enterPipelineMode(connection) == 1 else {
-            throw closed("cannot prepare the connection to PostgreSQL: \(lastMessage)")
-        }
+        servers = Self.servers(of: used)
     }
 
-    private func connect(
-        _ connection: OpaquePointer, by deadline: ContinuousClock.Instant
-    ) throws(PostgresError) {
-        // With the SQLSTATE of a refusal, which libpq has only in its message.
-        _ = calls.pointee.setErrorVerbosity(connection, Int32(CPOSTGRES_ERRORS_VERBOSE))
-        defer { _ = withConnection { $0.setErrorVerbosity($1, Int32(CPOSTGRES_ERRORS_DEFAULT)) } }
-        var events = POLLOUT
-        while true {
-            let socket = calls.pointee.socket(connection)
-            // None: it has failed at once.
-            if socket >= 0, try ready(socket, events, by: deadline) == 0 { continue }
-            switch Int(calls.pointee.connectPoll(connection)) {
-            case CPOSTGRES_POLLING_READING: events = POLLIN
-            case CPOSTGRES_POLLING_WRITING: events = POLLOUT
-            case CPOSTGRES_POLLING_OK: return
-            default: throw refused(lastMessage)
-            }
+    private static func servers(of used: [String: String]) -> [[(String, String)]] {
+        let lists = ["host", "hostaddr", "port"].compactMap { name in
+            used[name].map { (name, $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)) }
         }
+        let count = lists.filter { $0.0 != "port" }.map(\.1.count).max() ?? 1
+        guard lists.allSatisfy({ $1.count == count || $0 == "port" && $1.count == 1 }) else { return [] }
+        return (0..<count).map { index in lists.map { ($0, $1[$1.count == 1 ? 0 : index]) } }
+    }
+
+    /// Goes on connecting, once its socket is ready for ``events`` or there is none. True when it is connected.
+    func advance() throws(PostgresError) -> Bool {
+        let connection = try opened()
+        switch Int(calls.pointee.connectPoll(connection)) {
+        case CPOSTGRES_POLLING_READING: events = POLLIN
+        case CPOSTGRES_POLLING_WRITING: events = POLLOUT
+        case CPOSTGRES_POLLING_OK:
+            _ = calls.pointee.setErrorVerbosity(connection, Int32(CPOSTGRES_ERRORS_DEFAULT))
+            guard calls.pointee.setnonblocking(connection, 1) == 0, calls.pointee.enterPipelineMode(connection) == 1
+            else { throw closed("cannot prepare the connection: \(lastMessage)") }
+            return true
+        default: throw refused(lastMessage)
+        }
+        return false
     }
 
     /// Closes a connection that was not made, because of `message`, in which each server's SQLSTATE is.
@@ -84,7 +90,7 @@ final class PostgresWire {
             state = String(match.1)
             lines.append(line[..<match.range.lowerBound] + ": " + line[match.range.upperBound...])
         }
-        let error = closed("cannot connect to PostgreSQL: \(lines.joined(separator: "\n"))")
+        let error = closed(lines.joined(separator: "\n"))
         guard let state else { return error }
         let isForbidden = PostgresError.kind(of: state) == .permission || state == "3D000"
         return PostgresError(isForbidden ? .permission : .unreachable, error.message, sqlState: state)
@@ -112,6 +118,9 @@ final class PostgresWire {
         }
     }
     private lazy var sink = Sink(notices, calls)
+
+    /// -1 while there is none.
+    var socket: Int32 { connection.map(calls.pointee.socket) ?? -1 }
 
     // MARK: Texts
 

@@ -79,7 +79,7 @@ struct HostileServerTests {
         try await aside {
             let notice = Self.fields("N", [("S", "WARNUNG"), ("V", "WARNING"), ("C", "01000"), ("M", "be warned")])
             let bytes = Array(Self.greeting.prefix(9)) + notice + Self.greeting.dropFirst(9)
-            let lines = try Self.served(bytes, then: true) { try PostgresWire($0).notices.lines }
+            let lines = try Self.served(bytes, then: true) { try PostgresServers.connected($0)[0].notices.lines }
             #expect(lines == ["WARNING: be warned"])
         }
     }

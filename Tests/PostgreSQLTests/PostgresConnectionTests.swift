@@ -310,6 +310,54 @@ struct PostgresConnectionTests {
         }
     }
 
+    @Test("Of several servers the one of the highest timeline is used, and rather a primary than a standby")
+    func newestServer() {
+        func newest(_ servers: (cluster: Int64, timeline: Int64, isStandby: Bool)...) -> Int? {
+            PostgresServers.newest(
+                of: servers.map {
+                    PostgresConnection.Server(
+                        version: 150_018, systemIdentifier: $0.cluster, timeline: $0.timeline,
+                        isInRecovery: $0.isStandby)
+                })
+        }
+        #expect(newest() == nil)
+        #expect(newest((1, 1, false)) == 0)
+        // An old primary that was started again stands before and behind the one that was promoted.
+        #expect(newest((1, 1, false), (1, 2, false)) == 1)
+        #expect(newest((1, 2, false), (1, 1, false)) == 0)
+        #expect(newest((1, 1, true), (1, 1, false)) == 1)
+        #expect(newest((1, 2, true), (1, 1, false)) == 0)
+        // Equal ones by the order of the words.
+        #expect(newest((1, 2, false), (1, 2, false)) == 0)
+        // Of different clusters timelines say nothing.
+        #expect(newest((1, 1, false), (2, 7, false)) == 0)
+    }
+
+    @Test("Several servers are asked at once, and the one that is used is the first that is named")
+    func severalServers() async throws {
+        try await inPlace { place in
+            let other = try PostgresServer(try #require(PostgresPrograms.debian))
+            let words = "port=5432,5432 host=\(other.directory),\(place.server.directory)"
+            var parameters = place.server.parameters(words)
+            let first = try PostgresConnection(parameters)
+            #expect(try first.server == PostgresConnection(other.parameters()).server)
+            #expect(try first.server != PostgresConnection(place.server.parameters()).server)
+            // Each says why.
+            parameters.connection = "host=/nowhere,\(place.server.directory),/neverwhere user=nobody_is_called_this"
+            let error = failure { _ = try PostgresConnection(parameters) }
+            #expect(error?.kind == .permission && error?.sqlState == "28000")
+            let message = error?.message ?? ""
+            let parts = ["/nowhere/.s", "\"nobody_is_called_this\" does not exist", "/neverwhere/.s"].map {
+                message.ranges(of: $0).first?.lowerBound
+            }
+            #expect(parts.allSatisfy { $0 != nil }, "\(message)")
+            #expect(parts == parts.compactMap { $0 }.sorted(), "\(message)")
+            // Lists that do not fit together are libpq's to refuse.
+            parameters.connection = "host=/nowhere,\(place.server.directory) port=1,2,3"
+            #expect(failure { _ = try PostgresConnection(parameters) }?.message.contains("3 port numbers") == true)
+        }
+    }
+
     @Test("Errors of connecting say why, and never the password")
     func connecting() async throws { try await inPlace { try Self.connecting($0) } }
 

@@ -62,7 +62,8 @@ public final class PostgresServer: Sendable {
     public let directory: String
     private let programs: PostgresPrograms
 
-    private init(_ programs: PostgresPrograms) throws {
+    /// Starts one that is nobody else's.
+    public init(_ programs: PostgresPrograms) throws {
         self.programs = programs
         var template = Array("/tmp/photo-inbox-postgres.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Errno(rawValue: errno) }

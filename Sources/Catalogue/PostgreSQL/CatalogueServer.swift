@@ -19,11 +19,11 @@ package struct CatalogueServer: Hashable, Sendable {
     /// What messages call it: the words may contain a password.
     package var name: String { "in PostgreSQL, schema \(schema)" }
 
-    /// - Parameter reads: the connection is for reading alone; if it is not, triggers would be planned at each call.
-    func parameters(writes: Bool, reads: Bool) -> PostgresParameters {
+    /// - Parameter searches: each statement is planned for its arguments, and so are those of triggers.
+    func parameters(writes: Bool, searches: Bool) -> PostgresParameters {
         var parameters = PostgresParameters(connection, applicationName: client, schema: schema, writes: writes)
         parameters.timeZone = Self.timeZone
-        parameters.plansForArguments = reads
+        parameters.plansForArguments = searches
         return parameters
     }
 
@@ -31,7 +31,7 @@ package struct CatalogueServer: Hashable, Sendable {
     /// and the file with the password. No server, as with a service, leaves that to libpq. Connects to nothing.
     package func named() throws(CatalogueError) -> (servers: [String], passwordFile: String?) {
         do {
-            let options = try parameters(writes: false, reads: true).options()
+            let options = try parameters(writes: false, searches: true).options()
             let servers = options["hostaddr"] ?? options["host"] ?? ""
             return (servers.split(separator: ",").map(String.init), options["passfile"])
         } catch { throw CatalogueError(error, "reading where the catalogue is") }
