@@ -60,12 +60,22 @@ extension CatalogueFile {
             if !intent.photo.part.isSidecar { try claim(intent.photo.sha256, superseding: intent.supersedes, db) }
             let columns = intent.columns
             let id = try db.insert(columns, into: "intent")
-            db.note(BegunRow(.intent, columns))
+            try note(intent, columns, db)
             if !intent.photo.part.isSidecar, db.words.own.mayMiss {
                 try requireUnrecorded(intent.photo.sha256, superseding: intent.supersedes, db)
             }
             return id
         }
+    }
+
+    /// What it joins is known by its content: see ``BegunRow``.
+    private func note(_ intent: NewIntent, _ columns: Columns, _ db: any CatalogueTransaction) throws {
+        var columns = columns
+        if let joined = intent.joins, db.words.own.mayMiss {
+            columns[BegunRow.joined] = try db.value(
+                [UInt8].self, "SELECT sha256 FROM photo WHERE id = ?", [joined])
+        }
+        db.note(BegunRow(.intent, columns))
     }
 
     /// Commits filings whose copies are durable under their final names: photos, outcomes and the intents' step, in one

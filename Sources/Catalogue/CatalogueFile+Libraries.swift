@@ -89,13 +89,16 @@ extension CatalogueFile {
         }
     }
 
-    /// Returns the photos last filed into the library at `path` since it was accepted, newest first.
+    /// Returns the photos last filed into the library at `path` since it was accepted, newest first, but for those that a
+    /// request is taking back out of it, or whose content is being filed again.
     package func lastFiled(into path: BytePath, limit: Int) throws(CatalogueError) -> [StoredPhoto] {
         try read("reading photos") { db in
             try db.rows(
                 """
                 SELECT * FROM photo WHERE library = ?1 AND superseded_at IS NULL
                 AND id > coalesce((SELECT accepted_after FROM library WHERE \(db.words.isKey("path", "?1"))\(db.words.own.isHost)), 0)
+                AND NOT EXISTS (SELECT 1 FROM request WHERE photo_id = photo.id AND step = 'begun')
+                AND NOT EXISTS (SELECT 1 FROM intent WHERE intent.sha256 = photo.sha256 AND step <> 'recorded')
                 ORDER BY id DESC LIMIT ?2
                 """, [path, limit]
             ).map { try StoredPhoto($0) }

@@ -256,14 +256,14 @@ package final class CatalogueFile: Sendable {
         let before = try engine.schema(forWriting: writes)
         let isNew = before.version == 0
         // Before a migration, which may not be this program's to make.
-        if let host, !isNew { try engine.begin(lifeOf: host) }
+        if let host, !isNew { try engine.begin(lifeOf: host, inNewSchema: false) }
         if writes, !before.isCurrent {
             try engine.migrate { db in
                 if isCopied { try CatalogueCopy.markUnfinished(db) }
                 if let lostAt { try Self.beginRebuilding(at: lostAt, db) }
             }
         }
-        if let host, writes, !before.isCurrent { try engine.begin(lifeOf: host) }
+        if let host, writes, !before.isCurrent { try engine.begin(lifeOf: host, inNewSchema: isNew) }
         let schema = try engine.schema(forWriting: writes)
         guard schema.version > 0 else {
             throw CatalogueError(.missing, operation, "it is not there, or the role may not use that schema")

@@ -309,12 +309,15 @@ struct HostTests {
         let known = CatalogueHost(key: "a", name: "machine-a", memory: memory)
         #expect(try !CatalogueFile.open(place, for: known, now: noon, isLost: false).isRebuilding())
         memory.wrote(next.written + 1)
+        try openDirectory(scratch.bytePath).unlink("begun.log")
         let ahead = CatalogueHost(key: "a", name: "machine-a", memory: try ServerMemory(in: scratch.bytePath))
         #expect(try CatalogueFile.open(place, for: ahead, now: noon, isLost: false).isRebuilding())
     }
 
-    @Test("Of a database that lacks this life, or what it has begun, the next start inserts that again")
-    func beginsAgain() throws {
+    @Test(
+        "Of a database that lacks this life, or all of this host, the next start inserts again what it had begun",
+        arguments: [false, true])
+    func beginsAgain(isUnknown: Bool) throws {
         let scratch = try ScratchDirectory()
         func open() throws -> CatalogueFile {
             let memory = try ServerMemory(in: scratch.bytePath)
@@ -329,9 +332,13 @@ struct HostTests {
             at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", outcomeID: nil, photoID: 1,
             isAsIs: false,
             move: RequestedMove(
-                token: "r", sourceRoot: "/srv/photos", sourcePath: "a.jpg", destinationRoot: "/srv/returned",
+                token: "r", sourceRoot: "/srv/photos", sourcePath: photo(1).libraryPath,
+                destinationRoot: "/srv/returned",
                 destinationPath: "a.jpg", sha256: photo(1).sha256, identity: photo(1).sourceIdentity))
         _ = try running.recordRequest(request, step: .begun)
+        var late = [intent(5), intent(6)]
+        (late[0].joins, late[1].joins) = (2, 1)
+        _ = try running.beginIntents(late)
         // The state before this life began.
         try CatalogueFile.openForRepair(place).write("going back") { db in
             for text in [
@@ -340,19 +347,66 @@ struct HostTests {
                 "DELETE FROM photo WHERE id = 2",
             ] { try db.run(text) }
             try db.run("UPDATE host SET writes = ?, life = 'x', epoch = epoch - 1", [before])
+            guard isUnknown else { return }
+            for table in ["outcome", "photo", "inbox", "library", "host"] { try db.run("DELETE FROM \(table)") }
         }
         #expect(try failure { try running.file(3) }.code == .anotherHost)
         #expect(try failure { try running.file(3) }.code == .replaced)
         #expect(try running.loss() != nil && !running.isRebuilding())
         let next = try open()
-        #expect(next.takeBegunAgain() == 2 && next.takeBegunAgain() == 0)
+        #expect(next.takeBegunAgain() == (isUnknown ? 5 : 4) && next.takeBegunAgain() == 0)
         #expect(try !next.isRebuilding() && next.loss() == nil)
         let intents = try next.pendingIntents()
-        #expect(intents.map(\.step) == [.lost] && intents.map(\.photo) == [intent(2).photo])
+        #expect(intents.allSatisfy { $0.step == .lost })
+        #expect(intents.map(\.photo) == (isUnknown ? [1, 2, 5, 6] : [2, 5, 6]).map { intent($0).photo })
+        // What is lost together with the photo that it joins is recovered as one set with it.
+        #expect(intents.map(\.setToken) == (isUnknown ? ["t1", "t2", "t2", "t1"] : ["t2", "t2", nil]))
+        #expect(intents.map(\.joins) == (isUnknown ? [nil, nil, nil, nil] : [nil, nil, 1]))
         let requests = try next.pendingRequests(inbox: "card")
-        #expect(requests.map(\.request) == [request])
+        var expected = request
+        if isUnknown { expected.photoID = nil }
+        #expect(requests.map(\.request) == [expected])
+        let again = next.written
         try next.file(4)
         #expect(try open().takeBegunAgain() == 0)
+        // A second failover, which has lost what was begun again, too.
+        try CatalogueFile.openForRepair(place).write("going back") { db in
+            for table in ["request", "outcome", "intent", "metadata_due", "photo"] {
+                try db.run("DELETE FROM \(table)")
+            }
+            try db.run("UPDATE host SET writes = ?", [again])
+        }
+        #expect(try open().takeBegunAgain() == (isUnknown ? 6 : 5))
+    }
+
+    @Test("A request that is begun again is not that of a photo which was filed since with the same content")
+    func requestOfAnEarlierPhoto() throws {
+        let scratch = try ScratchDirectory()
+        func open() throws -> CatalogueFile {
+            let memory = try ServerMemory(in: scratch.bytePath)
+            return try CatalogueFile.open(
+                place, for: CatalogueHost(key: memory.key, name: "nas", memory: memory), now: noon, isLost: false)
+        }
+        try open().file(1)
+        let running = try open()
+        let before = running.written
+        let move = RequestedMove(
+            token: "r", sourceRoot: "/srv/photos", sourcePath: photo(1).libraryPath, destinationRoot: "/srv/returned",
+            destinationPath: "a.jpg", sha256: photo(1).sha256, identity: photo(1).sourceIdentity)
+        _ = try running.recordRequest(
+            RequestRecord(
+                at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", photoID: 1, move: move),
+            step: .begun)
+        // Another host has met the file's absence, and filed the content again.
+        try CatalogueFile.openForRepair(place).write("going back") { db in
+            try db.run("DELETE FROM request")
+            try db.run("UPDATE photo SET library_path = '\\x61'::bytea")
+            try db.run("UPDATE host SET writes = ?", [before])
+        }
+        let next = try open()
+        #expect(next.takeBegunAgain() == 1)
+        #expect(try next.pendingRequests(inbox: "card").map(\.request.photoID) == [nil])
+        #expect(try next.lastFiled(into: "/srv/photos", limit: 8).count == 1)
     }
 
     @Test("A server of an older timeline than was met is not used, whatever it is asked")

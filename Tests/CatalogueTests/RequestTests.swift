@@ -26,11 +26,14 @@ struct RequestTests {
         defer { withExtendedLifetime(place) {} }
         let catalogue = try place.open()
         let filed = try catalogue.file(1)
+        #expect(try catalogue.lastFiled(into: "/srv/photos", limit: 8).map(\.id) == [filed.photo])
         let wanted = request(.undo, outcome: filed.outcome, photo: filed.photo, move(1))
         let id = try catalogue.recordRequest(wanted, step: .begun)
         let begun = try #require(try catalogue.pendingRequests(inbox: "card").first)
         #expect(begun.id == id && begun.request == wanted && begun.step == .begun && begun.endedAt == nil)
         #expect(try catalogue.photo(withHash: photo(1).sha256) != nil)
+        // It may be out of the library already, which is not to be known by it.
+        #expect(try catalogue.lastFiled(into: "/srv/photos", limit: 8).isEmpty)
 
         var real = move(1, to: "elsewhere-2.jpg")
         real.identity = identity(99)
@@ -59,6 +62,7 @@ struct RequestTests {
             request(.undo, outcome: filed.outcome, photo: filed.photo, move(1)), step: .begun)
         try catalogue.endRequest(id, at: noon, move: nil, note: "interrupted")
         #expect(try catalogue.photo(withHash: photo(1).sha256)?.undoneBy == nil)
+        #expect(try catalogue.lastFiled(into: "/srv/photos", limit: 8).map(\.id) == [filed.photo])
         #expect(try catalogue.request(id: id)?.step == .undone)
         #expect(try catalogue.request(id: id)?.note == "interrupted")
     }

@@ -19,6 +19,8 @@ package struct CatalogueHost: Sendable {
 /// which waits for that commit, and after which no write of an earlier epoch is accepted.
 struct CatalogueLife {
     private let host: CatalogueHost
+    /// The schema was made just now: it has lost more than what this daemon had begun.
+    private let isFirst: Bool
     /// Of this process: its row's `life` until another process begins one.
     let token = "\(UInt64.random(in: .min ... .max))"
     private(set) var number: (host: Int64, epoch: Int64)?
@@ -27,7 +29,9 @@ struct CatalogueLife {
     /// Whether an earlier state of the database was met: the library has photos that it does not know.
     private(set) var wentBack = false
 
-    init(_ host: CatalogueHost) { (self.host, written) = (host, host.memory?.written ?? 0) }
+    init(_ host: CatalogueHost, isFirst: Bool) {
+        (self.host, self.isFirst, written) = (host, isFirst, host.memory?.written ?? 0)
+    }
 
     mutating func wrote() { written += 1 }
 
@@ -56,7 +60,8 @@ struct CatalogueLife {
                     "another photoinboxd with this one's state directory has begun since, or it was forgotten")
             }
             // A start records what was begun since; what runs has to be begun again.
-            if isBack, known == nil ? try !beginAgain(after: writes ?? 0, db) : host.memory == nil {
+            let again = isBack && known == nil ? try beginAgain(after: writes ?? 0, db) : nil
+            if isBack, again == nil, known == nil || host.memory == nil {
                 try db.run(
                     """
                     INSERT INTO pending_task (name, since) VALUES ('rebuild', extract(epoch FROM now())::bigint * 1000000000)
@@ -66,22 +71,23 @@ struct CatalogueLife {
             return (
                 number: try row.map { (host: try $0.value("id") as Int64, epoch: try $0.value("epoch") as Int64) },
                 writes: writes,
-                isBack: isBack
+                isBack: isBack,
+                again: again
             )
         }
         if let number = found.number { self.number = number }
         if let writes = found.writes { self.written = writes }
+        if let rows = found.again { host.memory?.beganAgain(rows, after: self.written) }
         // At a start it is rebuilt before anything is filed.
         if found.isBack, known != nil { wentBack = true }
     }
 
     /// Inserts again what the database has lost of what this daemon had begun, for recovery, which finds out how far each came.
-    /// Returns false if that is not known of all: then the library's photos are to be recorded.
-    private func beginAgain(after writes: Int64, _ db: PostgreSQLTransaction) throws -> Bool {
-        // An empty database has lost more than what this daemon had begun.
-        guard writes > 0, let rows = host.memory?.begun(after: writes) else { return false }
+    /// Returns nil if that is not known of all: then the library's photos are to be recorded.
+    private func beginAgain(after writes: Int64, _ db: PostgreSQLTransaction) throws -> [BegunRow]? {
+        guard !isFirst, let rows = host.memory?.begun(after: writes) else { return nil }
         do {
-            var count = 0
+            var inserted: [BegunRow] = []
             try db.part {
                 for (index, row) in rows.enumerated() {
                     let hash = row.columns["sha256"] ?? nil
@@ -93,14 +99,13 @@ struct CatalogueLife {
                     {
                         continue
                     }
-                    if try beginAgain(row, hash, db) { count += 1 }
+                    if try beginAgain(row, hash, db) { inserted.append(row) }
                 }
             }
-            host.memory?.beganAgain(count)
-            return true
+            return inserted
         } catch let error as PostgresError where error.sqlState != nil && error.kind != .busy {
             // As of a program that had other columns.
-            return false
+            return nil
         }
     }
 
@@ -110,15 +115,28 @@ struct CatalogueLife {
         let isThere = "SELECT EXISTS (SELECT 1 FROM \(row.table) WHERE token = ?)"
         if try db.value(Bool.self, isThere, [row.columns["token"] ?? nil]) == true { return false }
         var columns = row.columns
+        let photo =
+            "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'"
         switch row.table {
         case .intent:
             // Others may have filed the content since.
             columns["step"] = StoredIntent.Step.lost.rawValue
-        case .move, .request:
+            if let joined = columns.removeValue(forKey: BegunRow.joined) ?? nil {
+                columns["joins"] = try db.value(Int64.self, photo, [joined])
+                // Lost as well, it is recovered as one set with this.
+                let set = try db.first(
+                    """
+                    UPDATE intent SET set_token = coalesce(set_token, token)
+                    WHERE sha256 = ? AND inbox = ? AND step = 'lost' RETURNING set_token
+                    """, [joined, columns["inbox"] ?? nil])
+                if let set { columns["set_token"] = try set.value("set_token") as String }
+            }
+        case .move: columns["photo_id"] = try db.value(Int64.self, photo, [hash])
+        case .request:
+            // Not of a photo that was filed since with the same content.
             columns["photo_id"] = try db.value(
-                Int64.self,
-                "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'",
-                [hash])
+                Int64.self, photo + " AND library = ? AND library_path = ?",
+                [hash, columns["source_root"] ?? nil, columns["source_path"] ?? nil])
         }
         _ = try db.insert(columns, into: "\(row.table)")
         return true

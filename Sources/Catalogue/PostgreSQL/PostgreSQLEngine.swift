@@ -30,8 +30,9 @@ final class PostgreSQLEngine: CatalogueEngine {
         readLimit = memory != nil ? Self.writeLimit * 2 : Self.readLimit
         place = server
         self.memory = memory
-        writer = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: false), memory))
-        reader = Locked(PostgreSQLLane(server.parameters(writes: writes, reads: true), memory))
+        writer = Locked(PostgreSQLLane(server.parameters(writes: writes, searches: false), memory))
+        // A daemon asks the same for each photo, and searches nothing.
+        reader = Locked(PostgreSQLLane(server.parameters(writes: writes, searches: memory == nil), memory))
     }
 
     func read<Value>(
@@ -80,9 +81,9 @@ final class PostgreSQLEngine: CatalogueEngine {
     }
 
     /// From now on only the newest life of `host` writes.
-    func begin(lifeOf host: CatalogueHost) throws {
+    func begin(lifeOf host: CatalogueHost, inNewSchema isFirst: Bool) throws {
         try writer.withLock { lane in
-            try lane.begin(CatalogueLife(host))
+            try lane.begin(CatalogueLife(host, isFirst: isFirst))
             lane.note(in: record)
         }
     }
@@ -145,7 +146,7 @@ final class PostgreSQLEngine: CatalogueEngine {
 
 /// A connection, and when it may be made again.
 private struct PostgreSQLLane {
-    private var parameters: PostgresParameters
+    private let parameters: PostgresParameters
     /// Nil for programs that are no daemon.
     private let memory: ServerMemory?
     private var connection: PostgresConnection?
@@ -230,17 +231,24 @@ private struct PostgreSQLLane {
         _ goesOn: (() -> Bool)?, _ progress: PostgreSQLProgress, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
         let life = isCounted ? life : nil
-        let value = try connection.transaction(access, within: limit, while: goesOn) { transaction in
-            progress.begun = []
-            try life?.require(in: transaction)
-            if let host {
-                try transaction.enqueue(
-                    "SELECT set_config('photoinbox.host', CAST(? AS TEXT), true)", [.text("\(host)")])
+        // Also if nobody knows whether it was committed: recovery finds nothing of what was not.
+        func note() { if let life { memory?.begun(progress.begun, by: life.written + 1) } }
+        do {
+            let value = try connection.transaction(access, within: limit, while: goesOn) { transaction in
+                progress.begun = []
+                try life?.require(in: transaction)
+                if let host {
+                    try transaction.enqueue(
+                        "SELECT set_config('photoinbox.host', CAST(? AS TEXT), true)", [.text("\(host)")])
+                }
+                return try body(PostgreSQLTransaction(transaction, progress, while: goesOn))
             }
-            return try body(PostgreSQLTransaction(transaction, progress, while: goesOn))
+            note()
+            return value
+        } catch let error as PostgresError where error.kind == .unknownOutcome {
+            note()
+            throw error
         }
-        if let life { memory?.begun(progress.begun, by: life.written + 1) }
-        return value
     }
 
     private mutating func connected() throws -> PostgresConnection {
@@ -249,10 +257,7 @@ private struct PostgreSQLLane {
         if let failure, failure.until > .now { throw failure.error }
         do {
             let made = try PostgresConnection(parameters)
-            do { try memory?.admit(made.server) } catch {
-                parameters.turn += 1
-                throw error
-            }
+            try memory?.admit(made.server)
             do { try life?.beginEpoch(on: made, within: PostgreSQLEngine.writeLimit) } catch let error as PostgresError
             {
                 // A commit of an earlier connection waits for its standby. It is no conflict that is over in a moment.

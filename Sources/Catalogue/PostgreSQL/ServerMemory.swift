@@ -6,6 +6,8 @@ import SystemPackage
 /// A row of what is begun, by which recovery finds out how far it came.
 struct BegunRow {
     enum Table: String { case intent, move, request }
+    /// No column: the hash of the photo that an intent joins.
+    static let joined = "joined"
 
     let table: Table
     /// Without numbers of other rows: a database that went back may give them again.
@@ -51,7 +53,7 @@ package final class ServerMemory: Sendable {
         file = try opened.openBeneath("host", [.readWrite, .nonBlocking])
         self.values = Locked(values)
         // Of another daemon, whose state this was.
-        if lines.isEmpty { forget() }
+        if lines.isEmpty { forget(until: 0) }
     }
 
     /// Of the same length for all values, and written in its place, since that is done whenever something is recorded: a
@@ -72,7 +74,7 @@ package final class ServerMemory: Sendable {
         values.withLock { values in
             guard count != values.written else { return }
             // What was begun since is in the database again, and is not to be found once it is finished there.
-            if count < values.written { forget() }
+            if count < values.written { forget(until: count) }
             values.written = count
             try? file.write(Self.text(key, values), at: 0)
         }
@@ -90,6 +92,8 @@ package final class ServerMemory: Sendable {
                         + "\(values.timeline): stop it, or make it a standby")
             }
             if isKnown, server.timeline == values.timeline { return }
+            // What was begun on another cluster is nothing that this one has lost.
+            if !isKnown { forget(until: values.written) }
             let now = Values(
                 written: values.written, cluster: server.systemIdentifier, timeline: server.timeline)
             try file.write(Self.text(key, now), at: 0)
@@ -126,7 +130,7 @@ package final class ServerMemory: Sendable {
                     Self.log.now, isNew ? [.readWrite, .createNew] : [.readWrite, .nonBlocking], mode: 0o600)
                 if isNew { try file.giveToOwner(of: directory) }
                 try file.write(Array(text.utf8), at: size)
-            } catch { forget() }
+            } catch { forget(until: count) }
         }
     }
 
@@ -141,11 +145,10 @@ package final class ServerMemory: Sendable {
                     let text = try file.read(Int(clamping: min(try FileStatus(of: file).identity.size, 2 * Self.most)))
                     for line in text.split(separator: UInt8(ascii: "\n")) {
                         let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 1)
-                        guard parts.count == 2, let number = Int64(parts[0]), let row = BegunRow(parts[1]) else {
-                            forget()
-                            return nil
-                        }
+                        guard let number = parts.first.flatMap({ Int64($0) }) else { return nil }
                         first = first ?? number
+                        if parts.count == 1 { continue }
+                        guard let row = BegunRow(parts[1]) else { return nil }
                         if number > count { rows.append(row) }
                     }
                 }
@@ -155,7 +158,12 @@ package final class ServerMemory: Sendable {
         }
     }
 
-    func beganAgain(_ count: Int) { values.withLock { $0.again += count } }
+    /// These rows were inserted again in a database of which the first `count` writes are left: it may lose them once more.
+    func beganAgain(_ rows: [BegunRow], after count: Int64) {
+        wrote(count)
+        values.withLock { $0.again += rows.count }
+        begun(rows, by: count + 1)
+    }
 
     /// How many rows were inserted again since the last call.
     func takeBegunAgain() -> Int {
@@ -165,10 +173,14 @@ package final class ServerMemory: Sendable {
         }
     }
 
-    /// What has a hole must not seem to be all.
-    private func forget() {
+    /// Begins the log anew, of what the writes after the first `count` begin: what has a hole must not seem to be all.
+    private func forget(until count: Int64) {
         guard let directory = try? openDirectory(directory) else { return }
         for name in [Self.log.before, Self.log.now] { try? directory.unlink(name) }
+        if let file = try? directory.openBeneath(Self.log.now, [.readWrite, .createNew], mode: 0o600) {
+            try? file.giveToOwner(of: directory)
+            try? file.write(Array("\(count + 1)\n".utf8), at: 0)
+        }
     }
 }
 
