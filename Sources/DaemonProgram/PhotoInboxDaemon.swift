@@ -274,15 +274,10 @@ package struct PhotoInboxDaemon: ParsableCommand {
             if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces() {
                 Self.printError("renditions: googly cannot be made: \(decoder) was built without face detection")
             }
-            if loaded.settings.catalogue.file == nil {
-                do throws(CatalogueError) { try CatalogueFile.openForReading(loaded.settings.catalogue).close() } catch
-                {
-                    if error.code != .missing { Self.printError("\(loaded.settings.catalogue.name.escaped): \(error)") }
-                }
-            }
+            let isUsable = Self.checkServer(of: loaded.settings.catalogue)
             let words = checker.map { ", checked as \($0.name), \($0.remark)" } ?? ""
             print("\(options.effectiveFile?.escaped ?? "the configuration"): configuration OK\(words)")
-            Self.end(EX_OK)
+            Self.end(isUsable ? EX_OK : EX_CONFIG)
         }
         if acceptLibrary { Self.acceptLibrary(of: loaded.settings) }
         if let limit = limitWithoutRoom(forDescriptors: Self.descriptors) {
@@ -292,6 +287,20 @@ package struct PhotoInboxDaemon: ParsableCommand {
             Self.end(EX_OSERR)
         }
         start(options, loaded.settings, service)
+    }
+
+    /// Prints what a catalogue's server is like. Returns false if a daemon could not use it; one that is away it would wait for.
+    private static func checkServer(of catalogue: CataloguePlace) -> Bool {
+        guard case .server(let words) = catalogue else { return true }
+        do throws(CatalogueError) {
+            let found = try ServerCheck(CatalogueServer(words, client: "photoinboxd"))
+            print("\(catalogue.description): \(found.facts)")
+            for problem in found.risks + found.faults { printError("\(catalogue.description): \(problem)") }
+            return found.faults.isEmpty
+        } catch {
+            printError("\(catalogue.name.escaped): \(error)")
+            return error.isAway
+        }
     }
 
     /// The user as whom a service's configuration is checked, and its library accepted; nil for other configurations, and

@@ -189,10 +189,33 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
-        @Test("A connection with a password is refused, and --check reports a server that is away")
+        @Test("A connection with a password is refused, and --check reports a server that is away, or that refuses")
         func mistakes() async throws {
             let place = try DatabaseHouse()
             let house = place.house
+            func check(_ status: Int32, _ parts: String...) async throws {
+                let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
+                try await check.lines(holding: parts)
+                #expect(try await check.ending() == .status(status), "\(check.lines)")
+            }
+            // The server of the tests writes nothing durably.
+            try await check(0, "ms away; no schema photoinbox yet", "fsync is off on the server", "configuration OK")
+            let daemon = try await place.start()
+            try await daemon.stop()
+            try await check(0, "; schema photoinbox, version ")
+            let role = "limited_\(place.database)"
+            _ = try place.query("CREATE ROLE \(role) LOGIN")
+            _ = try place.query("GRANT USAGE ON SCHEMA photoinbox TO \(role)")
+            let tester = try String(contentsOfFile: house.path("photoinbox.toml"), encoding: .utf8)
+            try house.configure(tester.replacing("user=tester", with: "user=\(role)"))
+            try await check(78, "permission denied for table")
+            _ = try place.query("GRANT SELECT ON ALL TABLES IN SCHEMA photoinbox TO \(role)")
+            try await check(78, "the role \(role) may not write the table photoinbox.", " more")
+            _ = try place.query("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA photoinbox TO \(role)")
+            try await check(0, "; schema photoinbox, version ")
+            _ = try place.query("ALTER SCHEMA photoinbox RENAME TO other")
+            try await check(78, "the role \(role) may not create the schema photoinbox")
+            try house.configure(tester)
             try place.cut()
             let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
             try await check.lines(holding: ["PostgreSQL", "configuration OK"])
