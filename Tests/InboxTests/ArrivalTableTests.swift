@@ -4,6 +4,7 @@ import LinuxKernel
 import TestSupport
 import Testing
 
+@testable import Catalogue
 @testable import Ingest
 
 private func moment(_ seconds: Double) -> Moment {
@@ -150,6 +151,26 @@ struct ArrivalTableTests {
         #expect(table.refusing(inbox: "card") == [.library, .catalogue])
         let isGone = table.vanished(other)
         #expect(isGone && table.refusing(inbox: "card") == [])
+    }
+
+    @Test("What a server refused that is back is tried again at once, and not what a full disk refused")
+    func refusedByAServer() {
+        var table = ArrivalTable()
+        let other = ArrivalKey(inbox: "card", path: "b.jpg")
+        for (key, seen) in [(photo, 0), (other, 0.5)] {
+            table.noticed(key, now: moment(seen))
+            _ = table.beginNext(inbox: "card", step: "examining", now: moment(0))
+        }
+        let errors = [(photo, CatalogueError.Code.unreachable), (other, .diskFull)]
+        for (key, code) in errors {
+            let symptom = Symptom.catalogue(failure: CatalogueError(code, "recording", "refused"))
+            table.refused(key, by: [symptom].refusal)
+            table.concluded(key, .defer(reason: "refused"), now: moment(0))
+        }
+        #expect(table.refusing(inbox: "card") == [.server, .catalogue])
+        table.retry(now: moment(0.1), refusedBy: .server)
+        #expect(table.beginNext(inbox: "card", step: "examining", now: moment(0.1))?.key == photo)
+        #expect(table.beginNext(inbox: "card", step: "examining", now: moment(0.1)) == nil)
     }
 
     @Test func whatWasSeenOfTheFileIsKeptWhileItWaits() throws {

@@ -253,6 +253,12 @@ package struct ArrivalTable: Sendable {
         return meant.count
     }
 
+    /// Puts those waiting ones in line again that `storage` refused.
+    package mutating func retry(now: Moment, refusedBy storage: Storage) {
+        let meant = Set(arrivals.values.filter { !$0.refusedBy.isDisjoint(with: storage) }.map(\.key))
+        _ = retry(now: now) { meant.contains($0) }
+    }
+
     /// The counts of `inbox`.
     package func counts(of inbox: String) -> Counts {
         var counts = Counts(seen: seen[inbox] ?? 0, ended: ends[inbox] ?? [:])

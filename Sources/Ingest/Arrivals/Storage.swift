@@ -7,4 +7,6 @@ package struct Storage: OptionSet, Hashable, Sendable {
     /// The library, and what lies beside it.
     package static let library = Storage(rawValue: 1)
     package static let catalogue = Storage(rawValue: 2)
+    /// The catalogue's server was away, or busy: whether it is back is shown by any trial, and not only by what it refused.
+    package static let server = Storage(rawValue: 4)
 }

@@ -65,7 +65,8 @@ package enum Symptom: Hashable, Sendable {
     var refusal: Storage {
         switch self {
         case .library(let failure): failure != nil ? .library : []
-        case .catalogue(let failure): failure != nil ? .catalogue : []
+        case .catalogue(let failure?): failure.isAway ? .server : .catalogue
+        case .catalogue(nil): []
         case .sourceKept, .damaged, .inboxUnreadable, .inboxTaken: []
         }
     }

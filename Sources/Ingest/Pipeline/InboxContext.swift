@@ -49,7 +49,7 @@ final class InboxContext {
     /// Closes intents whose filing is complete or was undone, without waiting for it. Where that fails, recovery does it.
     func closeSoon(_ intents: [Int64]) {
         catalogue.closeSoon(intents) { [recovery] error in
-            recovery.withLock { $0.require(refusedBy: .catalogue, because: "\(error)") }
+            recovery.withLock { $0.require(refusedBy: Symptom.catalogue(failure: error).refusal, because: "\(error)") }
         }
     }
 

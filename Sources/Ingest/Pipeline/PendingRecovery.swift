@@ -25,6 +25,9 @@ struct PendingRecovery {
         self.reason = reason
     }
 
+    /// What `storage` refused is to be tried now: it works again.
+    mutating func hasten(_ storage: Storage) { if !refusedBy.isDisjoint(with: storage) { next = .min } }
+
     /// Whether it is to be tried now.
     func isDue(now: Moment) -> Bool { isLeft && !isTrying && now.monotonic >= next }
 

@@ -350,7 +350,8 @@ package actor Pipeline {
     /// owner, so that nothing else would show that it is well again.
     ///
     /// What is tried again within a minute shows it itself, and is waited for: one photo may find room where a larger one,
-    /// or a trial, does not. So no photo that is filed shows that storage works.
+    /// or a trial, does not. So no photo that is filed shows that storage works. A server that was away refused all alike: it is
+    /// tried, and what it refused is tried again at once.
     func tryStorage(_ failing: Storage) async {
         let storage = failing.subtracting(refusing)
         guard admission == .open, !load.isTryingStorage, !storage.isEmpty,
@@ -365,8 +366,22 @@ package actor Pipeline {
         load.isTryingStorage = false
         // What was refused meanwhile was later than the trial.
         let refusing = refusing
-        for symptom in symptoms where symptom.recovery.isDisjoint(with: refusing) { listener.symptom(symptom) }
+        let shown = symptoms.filter { $0.recovery.isDisjoint(with: refusing) }
+        for symptom in shown { listener.symptom(symptom) }
+        if shown.contains(where: { $0.recovery.contains(.catalogue) }) { await serverIsBack() }
         resumeWhenDrained()
+    }
+
+    private func serverIsBack() async {
+        for worker in workers.values
+        where worker.recovery.withLock({ recovery in
+            recovery.hasten(.server)
+            return recovery.isDue(now: .now)
+        }) {
+            await recoverAgain(worker)
+        }
+        arrivals.withLock { $0.retry(now: .now, refusedBy: .server) }
+        pump()
     }
 
     /// The storage that has refused what is tried again within a minute.
