@@ -50,9 +50,14 @@ def violations(lives, cut=()):
     """What must hold when all is at rest, and does not; `cut` are hashes of what is no whole photo."""
     places, manifest, wrong = lives.places, lives.manifest, []
     rows, found = checker.Rows(places), collections.defaultdict(lambda: collections.defaultdict(list))
+    # A sidecar waits for its photo, though what was set aside as duplicates with it had that name: it is recorded all the same.
+    waits = {bytes(row["path"]) for row in rows.outcomes if row["outcome"] == "ignored"}
+    kept = {bytes(row["sha256"]).hex() for row in rows.photos if row["superseded_at"] is None}
     for kind, root in places.roots:
         for file in checker.walk(root):
             name = file.relative.rsplit(b"/", 1)[-1]
+            if kind == "inbox" and file.relative in waits and checker.file_hash(file.path) in kept:
+                continue
             if kind == "inbox" or checker.TEMPORARY.search(name):
                 wrong.append(f"left in {kind}: {checker.shown(file.relative)}")
             if kind != "quarantine" or not checker.REASON.search(name):
@@ -124,6 +129,7 @@ class Round(fleet.Round):
             self.add(comes + numbers.uniform(0.5, 4), lambda: self.stop(host), f"SIGTERM {host.name}, which is begun again")
 
     def begin_anew(self, host):
+        self.due.pop(host, None)
         host.daemon.kill()
         host.start()
 

@@ -54,6 +54,10 @@ def life(*names):
     return kill(*names) + " --at 1000000"
 
 
+def failovers(rounds, held=1):
+    return f"failover.py --rounds {rounds} --jobs 2 --hosts 2 --held {held} --undisturbed --patience 30 --seed 1 --first"
+
+
 def messages(kind, *names):
     return (f"each_message.py --no-recovery --first --patience 30 --seed 1 --kind {kind} "
             + " ".join(f"--scenario {name}" for name in names))
@@ -270,7 +274,7 @@ BUGS = [
         [(RUNNER, "        for path in others {\n", "        for path in others.prefix(0) {\n")], (fleet("lone"),)),
     Bug("lost-given-up", "a filing that was lost is not begun again, though nobody has recorded its content",
         [(RUNNER, "            if !copies.isEmpty { return try await recoverAgain(intent, joining: anchor) }\n",
-          "            break\n")], (fleet("lone", "both"),)),
+          "            break\n")], (failovers(4),)),
     Bug("other-unread", "a copy is removed since another is recorded, which nobody reads",
         [(RUNNER, "            let status = try library.file(\n"
           "                other.libraryPath, hash: pending.hash, size: pending.identity.size, work: FileWork())\n",
@@ -284,10 +288,10 @@ BUGS = [
           "guard number == 0, let equal = try equalFile(under: name, work)")], (fleet("lone"),)),
     Bug("waiting-forgotten", "recovery that waits for another host is not tried again",
         [(RUNNER, "            inbox.recovery.withLock { $0.require(because: \"\\(error)\") }\n            return []\n",
-          "            return []\n")], (fleet("lone", "both"),)),
+          "            return []\n")], (failovers(8),)),
     Bug("set-apart", "recovery records the members of a set apart",
         [(RUNNER, "set: anchor.map { .joining(photo: $0) } ?? .new)", "set: anchor.map { .joining(photo: $0) })"),
-         (RUNNER, "set: (intent.joins ?? anchor).map", "set: intent.joins.map")], (fleet("sets", "died"),)),
+         (RUNNER, "set: (intent.joins ?? anchor).map", "set: intent.joins.map")], (failovers(4),)),
     Bug("sidecar-twice", "a lost set files its sidecar beside that of the other host",
         [(RUNNER, "if library.isShared, let anchor {", "if library.isShared, let anchor, found.isEmpty {")], (fleet("sets"),)),
     Bug("library-locked", "a host locks a shared library against the others",
@@ -316,7 +320,8 @@ BUGS = [
 
 
 # Programs that a campaign runs besides the daemon.
-BESIDE = {"places.py": ("photoinbox",), "each_message.py": ("photoinbox",), "fleet.py": ("photoinbox",), "writers.py": ("filing-probe",)}
+BESIDE = {**dict.fromkeys(("places.py", "each_message.py", "fleet.py", "failover.py"), ("photoinbox",)),
+          "writers.py": ("filing-probe",)}
 
 
 def seed(bug, tree):
@@ -409,7 +414,7 @@ def try_bug(bug, options, tree, logs):
         if status == 1 and "Traceback" not in text:
             name = {"kill_at_every_syscall.py": "every kill", "each_errno.py": "errno", "power.py": "power cut",
                     "places.py": "places", "writers.py": "cuts", "each_message.py": "every message",
-                    "fleet.py": "fleet"}[words[0]]
+                    "fleet.py": "fleet", "failover.py": "failover"}[words[0]]
             if "--at 1000000" in line:
                 name = "the checker alone"
             said = re.search(r"^VIOLATION .*\n +(.*)", text, re.MULTILINE)

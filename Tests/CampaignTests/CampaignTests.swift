@@ -5,7 +5,7 @@ import Testing
 
 /// Short forms of the campaigns that test that no photo is lost: the same programs with small counts, random
 /// each time. Their first line is the seed that reproduces them.
-@Suite("No photo is ever lost", .tags(.campaign), .serialized, .timeLimit(.minutes(60)))
+@Suite("No photo is ever lost", .tags(.campaign), .atMost(2), .timeLimit(.minutes(60)))
 struct CampaignTests {
     /// Whether processes may be traced: containers often forbid it.
     private static let canTrace: Bool = {
@@ -62,6 +62,14 @@ struct CampaignTests {
         try await Campaign.run(
             "fleet.py", "--sample", "2", "--scenario", "sets", "--struck", "call", "--then", "taken", "--rounds", "1",
             "--hosts", "2")
+    }
+
+    @Test(
+        "A standby that lacks the last commits is promoted under load, and the old primary begun again beside it",
+        .enabled(if: Campaign.python != nil, Campaign.withoutPython),
+        .enabled(if: PostgresPrograms.debian != nil, Comment(rawValue: PostgresPrograms.skipped)))
+    func failover() async throws {
+        try await Campaign.run("failover.py", "--rounds", "1", "--hosts", "2", "--held", "0.3")
     }
 
     @Test("SIGKILL at system calls of uploads, and of what continues them", .enabled(if: canTrace, untraceable))
