@@ -1,12 +1,12 @@
 import FileValues
 import LinuxKernel
 import PhotoModel
-import PostgreSQL
 import PostgresSupport
 import TestSupport
 import Testing
 
 @testable import Catalogue
+@testable import PostgreSQL
 
 /// Which daemon may write in a database.
 @Suite(.enabled(if: PostgresPrograms.debian != nil, "\(PostgresPrograms.skipped)"))
@@ -426,6 +426,27 @@ struct HostTests {
             #expect(failed.code == .unreachable && failed.message.contains("old primary"), "\(failed)")
         }
         #expect(try CatalogueFile.openForRepair(place).totals().photos == 1)
+    }
+
+    @Test("A connection that was made before is not used once another one has met a newer primary")
+    func newerPrimary() throws {
+        let scratch = try ScratchDirectory()
+        let memory = try ServerMemory(in: scratch.bytePath)
+        let catalogue = try CatalogueFile.open(
+            place, for: CatalogueHost(key: memory.key, name: "nas", memory: memory), now: noon, isLost: false)
+        try catalogue.file(1)
+        #expect(try catalogue.totals().photos == 1)
+        let text = try openDirectory(scratch.bytePath).openBeneath("host", .read).read(256)
+        let cluster = try #require(
+            String(decoding: text, as: UTF8.self).split(separator: "\n").dropFirst(2).first.flatMap {
+                Int64($0.drop { $0 == " " })
+            })
+        try memory.admit(
+            PostgresConnection.Server(
+                version: 150_018, systemIdentifier: cluster, timeline: 2, isInRecovery: false))
+        for failed in [try failure { _ = try catalogue.totals() }, try failure { try catalogue.file(2) }] {
+            #expect(failed.code == .unreachable && failed.message.contains("old primary"), "\(failed)")
+        }
     }
 
     @Test("A schema that is new is to be rebuilt if there was a catalogue before", arguments: [false, true])

@@ -252,7 +252,7 @@ private struct PostgreSQLLane {
     }
 
     private mutating func connected() throws -> PostgresConnection {
-        if let connection, connection.isStillOpen() { return connection }
+        if let connection, connection.isStillOpen(), memory?.admits(connection.server) != false { return connection }
         connection = nil
         if let failure, failure.until > .now { throw failure.error }
         do {

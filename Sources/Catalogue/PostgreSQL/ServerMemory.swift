@@ -80,6 +80,11 @@ package final class ServerMemory: Sendable {
         }
     }
 
+    /// Whether a connection that was made before may still be used: another one may have met a newer primary since.
+    func admits(_ server: PostgresConnection.Server) -> Bool {
+        values.withLock { server.systemIdentifier != $0.cluster || server.timeline >= $0.timeline }
+    }
+
     /// Throws if the server was the primary before another one was promoted, and keeps which it is: durably, since what is
     /// written there must not be followed by something on an older one.
     func admit(_ server: PostgresConnection.Server) throws {
