@@ -62,9 +62,10 @@ TSAN := --sanitize=thread --scratch-path .build-tsan
 WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
 
 # CI=1: for a build that is the only one of its clone. With the integrated driver, which SwiftPM calls deprecated, a
-# module is compiled as soon as the interfaces of those below it are there, not their objects.
+# module is compiled as soon as the interfaces of those below it are there, not their objects. Nobody debugs it.
 build-tests: test-deps
-	swift build --build-tests $(if $(CI),$(WHOLE_MODULES) -Xswiftc -emit-module-separately-wmo --use-integrated-swift-driver)
+	swift build --build-tests $(if $(CI),$(WHOLE_MODULES) -Xswiftc -emit-module-separately-wmo --use-integrated-swift-driver \
+	    -Xswiftc -gnone -Xcc -g0)
 
 check: build-tests ## after each change: the tests of the phase main, of the end-to-end ones a sample
 	scripts/run-tests --tagged smoke --phase main --skip-build --filter '^(?!EndToEndTests\.)'
