@@ -379,8 +379,10 @@ struct HostTests {
         #expect(try open().takeBegunAgain() == (isUnknown ? 6 : 5))
     }
 
-    @Test("A request that is begun again is not that of a photo which was filed since with the same content")
-    func requestOfAnEarlierPhoto() throws {
+    @Test(
+        "A request that is begun again is that of the photo or sidecar at its place, not of one that was filed since",
+        arguments: [false, true])
+    func requestBegunAgain(isFiledSince: Bool) throws {
         let scratch = try ScratchDirectory()
         func open() throws -> CatalogueFile {
             let memory = try ServerMemory(in: scratch.bytePath)
@@ -400,13 +402,14 @@ struct HostTests {
         // Another host has met the file's absence, and filed the content again.
         try CatalogueFile.openForRepair(place).write("going back") { db in
             try db.run("DELETE FROM request")
-            try db.run("UPDATE photo SET library_path = '\\x61'::bytea")
+            try db.run(
+                isFiledSince ? "UPDATE photo SET library_path = '\\x61'::bytea" : "UPDATE photo SET role = 'sidecar'")
             try db.run("UPDATE host SET writes = ?", [before])
         }
         let next = try open()
         #expect(next.takeBegunAgain() == 1)
-        #expect(try next.pendingRequests(inbox: "card").map(\.request.photoID) == [nil])
-        #expect(try next.lastFiled(into: "/srv/photos", limit: 8).count == 1)
+        #expect(try next.pendingRequests(inbox: "card").map(\.request.photoID) == [isFiledSince ? nil : 1])
+        #expect(try next.lastFiled(into: "/srv/photos", limit: 8).count == (isFiledSince ? 1 : 0))
     }
 
     @Test("A server of an older timeline than was met is not used, whatever it is asked")

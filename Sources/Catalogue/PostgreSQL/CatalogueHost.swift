@@ -115,8 +115,9 @@ struct CatalogueLife {
         let isThere = "SELECT EXISTS (SELECT 1 FROM \(row.table) WHERE token = ?)"
         if try db.value(Bool.self, isThere, [row.columns["token"] ?? nil]) == true { return false }
         var columns = row.columns
-        let photo =
-            "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'"
+        let recorded = "SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL"
+        // Sidecars of different photos may have the same bytes.
+        let photo = recorded + " AND role IS DISTINCT FROM 'sidecar'"
         switch row.table {
         case .intent:
             // Others may have filed the content since.
@@ -135,7 +136,7 @@ struct CatalogueLife {
         case .request:
             // Not of a photo that was filed since with the same content.
             columns["photo_id"] = try db.value(
-                Int64.self, photo + " AND library = ? AND library_path = ?",
+                Int64.self, recorded + " AND library = ? AND library_path = ?",
                 [hash, columns["source_root"] ?? nil, columns["source_path"] ?? nil])
         }
         _ = try db.insert(columns, into: "\(row.table)")
