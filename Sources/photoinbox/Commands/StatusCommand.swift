@@ -71,9 +71,19 @@ struct StatusCommand: DaemonCommand {
         }
         // First, since the server may be out of reach.
         if let own, !output.json { try show(own) }
-        let catalogue = try places.openCatalogue()
-        let hosts = HostsReport(try catalogue.hosts())
-        let (server, totals) = (try catalogue.serverFacts(), try catalogue.totals())
+        let (hosts, server, totals):
+            (HostsReport, (version: String, roundTrip: Duration)?, (photos: Int, bytes: UInt64))
+        do {
+            let catalogue = try places.openCatalogue()
+            hosts = HostsReport(try catalogue.hosts())
+            (server, totals) = (try catalogue.serverFacts(), try catalogue.totals())
+        } catch {
+            // The daemon has shown why it cannot use the catalogue either.
+            guard let own, own.exitStatus == .stopped else { throw error }
+            printRemark("the other hosts are unknown: \(error)", asJSON: output.json)
+            if output.json { try printOut(own.json.compact + "\n") }
+            throw CommandEnd(status: own.exitStatus)
+        }
         if output.json {
             guard case .object(let fields) = own?.json ?? .document([]) else { return }
             let facts = JSONValue.object([
