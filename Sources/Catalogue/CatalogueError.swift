@@ -87,6 +87,14 @@ package struct CatalogueError: Error, Hashable, Sendable {
     /// repeats all of it.
     package var isAway: Bool { [.unreachable, .unknownOutcome, .busy].contains(code) }
 
+    /// Whether it is of a content or an inbox alone, and shows nothing of the catalogue.
+    package var isOfOneFileAlone: Bool {
+        switch code {
+        case .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent, .inboxOfAnother: true
+        default: false
+        }
+    }
+
     /// Whether a retry may succeed without a repair of the catalogue.
     package var isTransient: Bool {
         switch code {

@@ -65,7 +65,7 @@ package enum Symptom: Hashable, Sendable {
     var refusal: Storage {
         switch self {
         case .library(let failure): failure != nil ? .library : []
-        case .catalogue(let failure?): failure.isAway ? .server : .catalogue
+        case .catalogue(let failure?): failure.isOfOneFileAlone ? [] : failure.isAway ? .server : .catalogue
         case .catalogue(nil): []
         case .sourceKept, .damaged, .inboxUnreadable, .inboxTaken: []
         }
