@@ -165,8 +165,8 @@ BUGS = [
           'return PostgresError(.unknownOutcome, "\\(why); the transaction may have been committed")',
           "return PostgresError(kind, why)")], (messages("cut-before", "lone"),)),
     Bug("not-connected-again", "a connection to PostgreSQL that was lost is not made again",
-        [("Catalogue/PostgreSQL/PostgreSQLEngine.swift", "if let connection, connection.isStillOpen() { return connection }",
-          "if let connection { return connection }")], (messages("cut-before", "lone"),)),
+        [("Catalogue/PostgreSQL/PostgreSQLEngine.swift", "if let connection, connection.isStillOpen(), memory?.admits",
+          "if let connection, memory?.admits")], (messages("cut-before", "lone"),)),
     Bug("descriptor-leak", "each source leaves a descriptor open",
         [("Filing/SourceFile.swift", "        if status.links == 0 {", "        _ = dup(content.raw)\n"
           "        if status.links == 0 {"),
