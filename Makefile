@@ -24,7 +24,7 @@ release := .build/release
 placenames := .build/place-names.sqlite
 
 .PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench bench-web bench-fleet campaign-overflow campaign-versions \
-    campaign-kill campaign-wire campaign-fleet campaign-failover campaign-patroni campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
+    campaign-kill campaign-wire campaign-fleet campaign-failover campaign-patroni campaign-press-desk campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
     campaign-heads campaign-drop campaign-proxied campaign-soak run deb place-names install uninstall clean
 
@@ -243,6 +243,9 @@ campaign-fleet: release ## several daemons on one catalogue: one stands still at
 
 campaign-failover: release ## a standby that lacks the last commits is promoted under load, and the old primary begun again beside it: ROUNDS (20), HOSTS, SEED
 	Campaigns/failover.py $(ROUNDS:%=--rounds %) $(HOSTS:%=--hosts %) $(SEED:%=--seed %)
+
+campaign-press-desk: release ## three hosts and two servers, each with a cable, as root: cables are pulled, servers promoted, a host is lost: ROUNDS (1), SEED
+	Campaigns/press_desk.py $(ROUNDS:%=--rounds %) $(SEED:%=--seed %)
 
 campaign-patroni: release ## two daemons on a catalogue that Patroni keeps, as switchovers, kills and a lost etcd move it: SYNCHRONOUS=1 or 0, TTL (30), NODES, SEED
 	Campaigns/patroni.py $(if $(SYNCHRONOUS),--$(if $(SYNCHRONOUS:0=),,a)synchronous) $(TTL:%=--ttl %) $(NODES:%=--nodes %) $(SEED:%=--seed %)
