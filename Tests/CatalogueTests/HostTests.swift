@@ -314,27 +314,32 @@ struct HostTests {
         #expect(try CatalogueFile.open(place, for: ahead, now: noon, isLost: false).isRebuilding())
     }
 
+    /// The catalogue as the daemon with this state directory has it.
+    private func open(in state: ScratchDirectory) throws -> CatalogueFile {
+        let memory = try ServerMemory(in: state.bytePath)
+        return try CatalogueFile.open(
+            place, for: CatalogueHost(key: memory.key, name: "nas", memory: memory), now: noon, isLost: false)
+    }
+
+    /// Takes back photo 1.
+    private static let undo = RequestRecord(
+        at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", outcomeID: nil, photoID: 1,
+        isAsIs: false,
+        move: RequestedMove(
+            token: "r", sourceRoot: "/srv/photos", sourcePath: photo(1).libraryPath, destinationRoot: "/srv/returned",
+            destinationPath: "a.jpg", sha256: photo(1).sha256, identity: photo(1).sourceIdentity))
+
     @Test(
         "Of a database that lacks this life, or all of this host, the next start inserts again what it had begun",
         arguments: [false, true])
     func beginsAgain(isUnknown: Bool) throws {
         let scratch = try ScratchDirectory()
-        func open() throws -> CatalogueFile {
-            let memory = try ServerMemory(in: scratch.bytePath)
-            return try CatalogueFile.open(
-                place, for: CatalogueHost(key: memory.key, name: "nas", memory: memory), now: noon, isLost: false)
-        }
+        func open() throws -> CatalogueFile { try self.open(in: scratch) }
         try open().file(1)
         let running = try open()
         let before = running.written
         try running.file(2)
-        let request = RequestRecord(
-            at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", outcomeID: nil, photoID: 1,
-            isAsIs: false,
-            move: RequestedMove(
-                token: "r", sourceRoot: "/srv/photos", sourcePath: photo(1).libraryPath,
-                destinationRoot: "/srv/returned",
-                destinationPath: "a.jpg", sha256: photo(1).sha256, identity: photo(1).sourceIdentity))
+        let request = Self.undo
         _ = try running.recordRequest(request, step: .begun)
         var late = [intent(5), intent(6)]
         (late[0].joins, late[1].joins) = (2, 1)
@@ -384,21 +389,11 @@ struct HostTests {
         arguments: [false, true])
     func requestBegunAgain(isFiledSince: Bool) throws {
         let scratch = try ScratchDirectory()
-        func open() throws -> CatalogueFile {
-            let memory = try ServerMemory(in: scratch.bytePath)
-            return try CatalogueFile.open(
-                place, for: CatalogueHost(key: memory.key, name: "nas", memory: memory), now: noon, isLost: false)
-        }
+        func open() throws -> CatalogueFile { try self.open(in: scratch) }
         try open().file(1)
         let running = try open()
         let before = running.written
-        let move = RequestedMove(
-            token: "r", sourceRoot: "/srv/photos", sourcePath: photo(1).libraryPath, destinationRoot: "/srv/returned",
-            destinationPath: "a.jpg", sha256: photo(1).sha256, identity: photo(1).sourceIdentity)
-        _ = try running.recordRequest(
-            RequestRecord(
-                at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", photoID: 1, move: move),
-            step: .begun)
+        _ = try running.recordRequest(Self.undo, step: .begun)
         // Another host has met the file's absence, and filed the content again.
         try CatalogueFile.openForRepair(place).write("going back") { db in
             try db.run("DELETE FROM request")
