@@ -2,7 +2,7 @@
 package struct ServerCheck: Sendable {
     /// Which server answered, for people.
     package private(set) var facts = ""
-    /// What makes it lose what was committed when it loses power.
+    /// Settings by which a power cut of the server may lose what was committed.
     package private(set) var risks: [String] = []
     /// Why a daemon could not use it.
     package private(set) var faults: [String] = []
@@ -31,7 +31,7 @@ package struct ServerCheck: Sendable {
                 + (found.version == 0 ? "no schema \(schema) yet" : "schema \(schema), version \(found.version)")
             for setting in ["fsync", "full_page_writes", "synchronous_commit"]
             where try text("SELECT current_setting('\(setting)')") == "off" {
-                risks.append("\(setting) is off on the server: what it loses with its power is recorded nowhere")
+                risks.append("\(setting) is off on the server: a power cut there may lose what was recorded")
             }
             let role = try text("SELECT CAST(current_user AS TEXT)")
             if found.isNewer { faults.append("the schema \(schema) was written by a newer photoinboxd") }
