@@ -220,6 +220,59 @@ struct ArrivalTableTests {
         #expect(table.counts(of: "card").balances)
     }
 
+    @Test("What is not found as it was reported is tried again until the watch agrees, or ten seconds")
+    func missed() throws {
+        var table = ArrivalTable()
+        func begin(at seconds: Double) {
+            table.wake(now: moment(seconds), all: true)
+            _ = table.beginNext(inbox: "card", step: "opening", now: moment(seconds))
+        }
+        // Its directory is elsewhere for a moment, again and again: the watch sees no difference.
+        table.noticed(photo, now: moment(0))
+        for seconds in stride(from: 0.0, through: 9, by: 3) {
+            begin(at: seconds)
+            let result1 = table.concluded(photo, .missed(.withdrawn), now: moment(seconds))
+            #expect(!result1)
+            #expect(table.counts(of: "card").deferred == 1)
+        }
+        // Found in between, it has ten seconds anew.
+        begin(at: 10)
+        let result2 = table.concluded(photo, .waitForQuiet(reason: "weak", seconds: 1), now: moment(10))
+        #expect(!result2)
+        begin(at: 12)
+        let result3 = table.concluded(photo, .missed(.ignored), now: moment(12))
+        #expect(!result3)
+        begin(at: 23)
+        let result4 = table.concluded(photo, .missed(.ignored), now: moment(23))
+        #expect(result4)
+        #expect(table.counts(of: "card").ended == [.ignored: 1])
+        // The watch agrees, while it is in work and before.
+        for isEarlier in [true, false] {
+            table.noticed(photo, now: moment(30))
+            begin(at: 30)
+            if isEarlier {
+                let early = table.vanished(photo)
+                #expect(!early)
+                let result5 = table.concluded(photo, .missed(.withdrawn), now: moment(30))
+                #expect(result5)
+            } else {
+                let result6 = table.concluded(photo, .missed(.withdrawn), now: moment(30))
+                #expect(!result6)
+                let late = table.vanished(photo)
+                #expect(late)
+            }
+        }
+        #expect(table.counts(of: "card").ended == [.ignored: 1, .withdrawn: 2])
+        // It came again after it had gone: it is examined as it is now.
+        table.noticed(photo, now: moment(40))
+        begin(at: 40)
+        _ = table.vanished(photo)
+        table.noticed(photo, now: moment(40))
+        let result7 = table.concluded(photo, .missed(.withdrawn), now: moment(40))
+        #expect(!result7)
+        #expect(table.arrivals[photo]?.stage == .queued && table.counts(of: "card").balances)
+    }
+
     @Test("After any sequence of events the counts balance", arguments: 0..<64)
     func balance(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -244,7 +297,7 @@ struct ArrivalTableTests {
                 working.remove(done)
                 let verdicts: [ArrivalTable.Verdict] = [
                     .ended(.filed), .ended(.duplicate), .ended(.withdrawn), .defer(reason: "r"),
-                    .waitForQuiet(reason: "q", seconds: 5),
+                    .waitForQuiet(reason: "q", seconds: 5), .missed(.withdrawn), .missed(.ignored),
                 ]
                 table.concluded(done, verdicts.randomElement(using: &generator)!, now: now)
             }

@@ -1,4 +1,5 @@
 import ControlProtocol
+import DirectoryWatch
 import FileValues
 import Filing
 import Foundation
@@ -140,6 +141,7 @@ struct StorageTroubleTests {
         #expect(troubled.problems.reporter.rows(now: .now).map(\.code) == ["PI-402"])
         unlink(path)
         await troubled.pipeline.examine(key, as: nil)
+        troubled.pipeline.receive([WatchNotice(root: "card", path: "a.jpg", kind: .vanished)])
         try await poll({ troubled.pipeline.arrivals.withLock { $0.arrivals[key] } }, until: { $0 == nil })
         #expect(
             troubled.problems.reporter.rows(now: .now).map(\.code) == ["PI-402"],

@@ -73,6 +73,10 @@ package struct Arrival: Sendable {
     package internal(set) var refusedBy: Storage = []
     /// A notice came while it was in work: it is examined once more.
     package internal(set) var noticedAgain = false
+    /// The watch reported that it is gone while it was in work.
+    package internal(set) var hasVanished = false
+    /// Since when its examinations have not found it as the watch reported it.
+    package internal(set) var missedSince: Moment?
     /// It was deferred, and not reported since: others go before it.
     package internal(set) var isRetry = false
     /// Under what others of its set are found.

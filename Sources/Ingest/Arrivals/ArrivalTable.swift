@@ -22,6 +22,9 @@ package struct ArrivalTable: Sendable {
     /// The result of an examination or a filing.
     package enum Verdict: Hashable, Sendable {
         case ended(Outcome)
+        /// What stands there, if anything, is not what the watch reported: it ends with this outcome once the watch agrees, or
+        /// after ``ArrivalTable/patienceWithWatch``.
+        case missed(Outcome)
         /// Examine it again after `seconds` of quiet.
         case waitForQuiet(reason: String, seconds: Double)
         /// Proven; it waits for the rest of its set.
@@ -35,6 +38,10 @@ package struct ArrivalTable: Sendable {
 
     /// Seconds; DESIGN.md: every error heals by itself within a minute after its cause is gone.
     package static let longestBackOff = 60.0
+
+    /// Seconds for which an arrival that is not found waits for the watch to report that it is gone. A directory that is
+    /// moved away and back looks unchanged to the watch, which therefore reports nothing.
+    static let patienceWithWatch = 10.0
 
     package private(set) var arrivals: [ArrivalKey: Arrival] = [:]
     private var ends: [String: [Outcome: Int]] = [:]
@@ -81,6 +88,7 @@ package struct ArrivalTable: Sendable {
             return true
         }
         arrival.noticed = identity
+        arrival.hasVanished = false
         switch arrival.stage {
         case .queued:
             if arrival.isRetry { queue[key.inbox]?.news.append(key) }
@@ -111,7 +119,9 @@ package struct ArrivalTable: Sendable {
     package mutating func vanished(_ key: ArrivalKey) -> Bool {
         guard let arrival = arrivals[key] else { return false }
         switch arrival.stage {
-        case .working: return false
+        case .working:
+            arrivals[key]?.hasVanished = true
+            return false
         case .queued, .settling, .deferred, .gathering:
             end(key, .withdrawn)
             return true
@@ -195,21 +205,33 @@ package struct ArrivalTable: Sendable {
 
     /// The result of the work on an arrival. When a notice came in the meantime, nothing is put off: it is examined again
     /// at once, and after an outcome it counts as a new arrival, since something was written after the examination.
-    package mutating func concluded(_ key: ArrivalKey, _ verdict: Verdict, now: Moment) {
+    /// Returns whether it has an outcome.
+    @discardableResult
+    package mutating func concluded(_ key: ArrivalKey, _ verdict: Verdict, now: Moment) -> Bool {
         guard var arrival = arrivals[key], case .working = arrival.stage else {
             preconditionFailure("\(key) was concluded, but is not in work")
+        }
+        var verdict = verdict
+        if case .missed(let outcome) = verdict {
+            let since = arrival.missedSince ?? now
+            arrival.missedSince = since
+            verdict =
+                arrival.hasVanished || now.seconds(since: since) >= Self.patienceWithWatch
+                ? .ended(outcome) : .defer(reason: "its name leads to no such file at the moment")
+        } else {
+            arrival.missedSince = nil
         }
         if case .ended(let outcome) = verdict {
             end(key, outcome)
             if arrival.noticedAgain { noticed(key, as: arrival.noticed, now: now) }
-            return
+            return true
         }
         if arrival.noticedAgain {
             enqueue(&arrival, now: now)
-            return
+            return false
         }
         switch verdict {
-        case .ended: break
+        case .ended, .missed: break
         case .gather(let candidate):
             let (set, until) = assembly.add(key, candidate, now: now)
             arrival.stage = .gathering(set: set, until: until)
@@ -224,6 +246,7 @@ package struct ArrivalTable: Sendable {
         arrivals[key] = arrival
         assembly.touch(inbox: key.inbox, arrival.setKeys)
         if let until = arrival.waitsUntil, until.monotonic < firstWait?.monotonic ?? .max { firstWait = until }
+        return false
     }
 
     /// Puts every arrival whose wait is over in line again; all waiting ones if `all`. Gives back their number.

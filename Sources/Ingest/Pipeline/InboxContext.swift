@@ -85,6 +85,11 @@ final class InboxContext {
         return conclusion
     }
 
+    /// The watch reported a regular file that is not there.
+    private func missed(_ arrival: Arrival, _ outcome: Outcome, _ reason: String) -> Conclusion {
+        Conclusion(.missed(outcome), ended(arrival, outcome, reason).record)
+    }
+
     /// What a failure amounts to for one arrival that has no outcome.
     func conclusion(of error: any Error, _ arrival: Arrival) -> Conclusion {
         switch error {
@@ -134,14 +139,16 @@ final class InboxContext {
     /// What stands under the name is nothing that is filed.
     private func conclusion(of refusal: SourceRefusal, _ arrival: Arrival) -> Conclusion {
         switch refusal {
-        case .gone: ended(arrival, .withdrawn, "gone before it was filed")
-        case .leased: deferred("\(refusal)")
-        case .symbolicLink: ignored(arrival, "it is a symbolic link, which is never followed")
+        case .gone: return missed(arrival, .withdrawn, "gone before it was filed")
+        case .leased: return deferred("\(refusal)")
         // Some programs give a file its final name as a second one, and take the first away a moment later, which no
         // event reports here.
         case .hardLinks where Moment.now.seconds(since: arrival.firstSeen) < spec.patience / .seconds(1):
-            deferred("\(refusal)")
-        case .hardLinks, .fifo, .socket, .device, .directory: ignored(arrival, "\(refusal)")
+            return deferred("\(refusal)")
+        case .hardLinks: return ignored(arrival, "\(refusal)")
+        case .symbolicLink, .fifo, .socket, .device, .directory:
+            let reason = refusal == .symbolicLink ? "\(refusal), which is never followed" : "\(refusal)"
+            return arrival.noticed == nil ? ignored(arrival, reason) : missed(arrival, .ignored, reason)
         }
     }
 

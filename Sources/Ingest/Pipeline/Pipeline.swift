@@ -317,14 +317,14 @@ package actor Pipeline {
     private func conclude(_ arrival: Arrival, _ conclusion: Conclusion) {
         let key = arrival.key
         let now = Moment.now
-        let after = arrivals.withLock { table in
+        let (hasEnded, after) = arrivals.withLock { table in
             if let quiet = conclusion.quiet { table.observed(key, quiet) }
             table.refused(key, by: conclusion.refusedBy)
-            table.concluded(key, conclusion.verdict, now: now)
+            let hasEnded = table.concluded(key, conclusion.verdict, now: now)
             for path in conclusion.summoned {
                 table.summoned(ArrivalKey(inbox: key.inbox, path: path), now: now)
             }
-            return table.arrivals[key]?.stage
+            return (hasEnded, table.arrivals[key]?.stage)
         }
         // What was reported again meanwhile is in line again, and will be concluded then.
         if let kept = conclusion.kept, after == nil {
@@ -337,7 +337,7 @@ package actor Pipeline {
         if let pairing = conclusion.pairing {
             histories[key.inbox, default: PairHistory()].filed(pairing.roles, beside: pairing.beside)
         }
-        if let record = conclusion.record { listener.ended(record) }
+        if hasEnded, let record = conclusion.record { listener.ended(record) }
         for symptom in conclusion.symptoms { listener.symptom(symptom) }
         if case .deferred(let reason, let attempt, let until) = after {
             listener.deferred(key, reason, attempt, until.seconds(since: now))
