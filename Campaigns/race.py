@@ -221,6 +221,12 @@ class Arena:
             daemon.process.send_signal(12)
             self.bring_again()
         self.house.wait_until_empty()
+        # What could not be removed while it was swapped is recovered.
+        while checker.Rows(self.house.places).intents:
+            if time.monotonic() > end + PATIENCE:
+                break
+            time.sleep(0.1)
+            daemon.process.send_signal(12)
         after = self.look_at_canary()
         if after != self.canary:
             raise Violation("LEAK: what lies outside was read or changed: " + "; ".join(

@@ -25,8 +25,8 @@ struct PendingRecovery {
         self.reason = reason
     }
 
-    /// What `storage` refused is to be tried now: it works again.
-    mutating func hasten(_ storage: Storage) { if !refusedBy.isDisjoint(with: storage) { next = .min } }
+    /// What is left is to be tried now: its cause may be gone.
+    mutating func hasten() { next = .min }
 
     /// Whether it is to be tried now.
     func isDue(now: Moment) -> Bool { isLeft && !isTrying && now.monotonic >= next }

@@ -156,8 +156,10 @@ package actor Pipeline {
         subsystem.queue.async { [weak self] in self?.assumeIsolated { $0.note(notices) } }
     }
 
-    /// Tries everything that waits for a time now: its cause may be gone.
+    /// Tries everything that waits for a time now, recovery too: its cause may be gone.
     package func retryAll() {
+        for worker in workers.values { worker.recovery.withLock { $0.hasten() } }
+        tick(failing: [])
         arrivals.withLock { _ = $0.wake(now: .now, all: true) }
         pump()
     }
@@ -375,7 +377,7 @@ package actor Pipeline {
     private func serverIsBack() async {
         for worker in workers.values
         where worker.recovery.withLock({ recovery in
-            recovery.hasten(.server)
+            if !recovery.refusedBy.isDisjoint(with: .server) { recovery.hasten() }
             return recovery.isDue(now: .now)
         }) {
             await recoverAgain(worker)
