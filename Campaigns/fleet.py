@@ -470,7 +470,7 @@ class Round:
             while not all(host.daemon.is_ready for host in self.fleet.hosts):
                 self.keep()
                 waiting.once()
-            self.fleet.settle()
+            self.fleet.settle(self.keep)
         finally:
             self.is_over.set()
             looker.join()

@@ -266,16 +266,21 @@ class Fleet:
         except (OSError, subprocess.CalledProcessError) as error:
             return [str(error)]
 
-    def settle(self):
-        """Waits for rest, in which nothing is wrong, while all run."""
+    def settle(self, keep=lambda: None):
+        """Waits for rest, in which nothing is wrong, while all run, or `keep` begins them again; and then until none of
+        what is armed strikes any more."""
         waiting = Waiting("rest")
         while True:
+            keep()
             for host in self.hosts:
                 if host.daemon.has_ended():
                     raise Failed(f"{host.name} ended by itself with status {host.daemon.end()}")
             if all(host.is_empty for host in self.hosts) and not self.look():
                 break
             waiting.once(why=lambda: "at rest: " + "; ".join(self.look()))
+        for host in self.hosts:
+            host.wire.disarm()
+        keep()
         for host in self.hosts:
             if not host.wait_idle(host.daemon):
                 raise Failed(f"{host.name} ended by itself")

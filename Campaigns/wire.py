@@ -74,6 +74,11 @@ class Wire:
             self.answers = 0
             self.fired = None  # (number, kind, message in words)
 
+    def disarm(self):
+        """Strikes no more; what it did stays known."""
+        with self.lock:
+            self.at = 0
+
     def close(self):
         self.is_over.set()
         self.goes_on.set()

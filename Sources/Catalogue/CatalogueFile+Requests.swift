@@ -18,7 +18,8 @@ extension CatalogueFile {
         }
     }
 
-    /// Requires that a photo is filed, and that nobody returns it or sets a duplicate of it aside, whose source may go.
+    /// Requires that a photo is filed, that its source is gone or stays for good, and that nobody returns it or sets a duplicate
+    /// of it aside, whose source may go. A source that is still to be removed would be a new arrival without the copy.
     private func requireUnused(_ photo: Int64, _ db: any CatalogueTransaction) throws {
         // Locks it, so that of two uses one sees the other's row.
         let isLive = try db.rowsChanged(
@@ -29,6 +30,15 @@ extension CatalogueFile {
             SELECT EXISTS (SELECT 1 FROM move WHERE photo_id = ?1 AND NOT \(db.words.own.isGone("inbox")))
                 OR EXISTS (SELECT 1 FROM request WHERE photo_id = ?1 AND what = 'undo' AND step = 'begun')
             """, [photo])
+        let unfinished = try db.value(
+            String.self,
+            """
+            SELECT inbox FROM intent WHERE photo_id = ? AND step = 'recorded' AND NOT \(db.words.own.isGone("inbox")) LIMIT 1
+            """, [photo])
+        if let unfinished {
+            throw CatalogueError(
+                .busy, "recording a request", "its source is still to be removed from the inbox \(unfinished)")
+        }
         if isLive == 1, isUsed != true { return }
         throw CatalogueError(
             .busy, "recording a request",

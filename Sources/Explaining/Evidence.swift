@@ -106,11 +106,19 @@ package struct EvidenceSearch {
         if case .outside = location, let inbox = known.inboxes.first(where: { BytePath($0.name) == file }) {
             location = .outside(inbox.path)
         }
+        if case .outside = location, let (inbox, path) = Location.inboxAndRest(file),
+            let host = try catalogue?.owner(ofInbox: inbox, but: nil)
+        {
+            location = .remoteInbox(name: inbox, host: host, path)
+        }
         var evidence = Evidence(location: location)
         evidence.daemon = daemon
         evidence.inboxes = known.inboxes
         switch location {
         case .inbox(let inbox, let path): try gather(inbox, path, &evidence)
+        case .remoteInbox(let inbox, _, let path):
+            evidence.outcomes = try catalogue?.outcomes(forPath: path, inbox: inbox) ?? []
+            try gatherPhoto(&evidence)
         case .library(let root, let path):
             evidence.photo = try catalogue?.photo(library: root, path: path)
             try gatherHistory(&evidence)

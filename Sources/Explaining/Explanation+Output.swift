@@ -25,8 +25,11 @@ extension Explanation: JSONRepresentable {
 
     package var json: JSONValue {
         var place: [JSONField] = []
-        if case .inbox(let inbox, let path) = evidence.location {
-            place = [JSONField("inbox", inbox.name)] + JSONField.path("path", path)
+        switch evidence.location {
+        case .inbox(let inbox, let path): place = [JSONField("inbox", inbox.name)] + JSONField.path("path", path)
+        case .remoteInbox(let inbox, let host, let path):
+            place = [JSONField("inbox", inbox), JSONField("host", host)] + JSONField.path("path", path)
+        case .library, .setAside, .outside: break
         }
         return .object(
             [JSONField("file", subject)] + place + [
@@ -69,6 +72,7 @@ extension Location {
     var displayName: String {
         switch self {
         case .inbox(let inbox, let path): "\(printable(inbox.name))/\(path.escaped)"
+        case .remoteInbox(let inbox, _, let path): "\(printable(inbox))/\(path.escaped)"
         case .library(let root, let path): root.appending(path).escaped
         case .setAside(let path), .outside(let path): path.escaped
         }

@@ -73,6 +73,11 @@ package struct Explanation {
             }
             return judge(outcome, evidence, now: now)
         case .inbox: return judgeInInbox(evidence, now: now)
+        case .remoteInbox(_, let host, _):
+            guard let outcome = evidence.outcomes.first else {
+                return (.neverSeen, "not recorded; only \(printable(host)) knows whether it is in hand there")
+            }
+            return judge(outcome, evidence, now: now)
         }
     }
 
@@ -178,6 +183,9 @@ package struct Explanation {
     // MARK: - Rows
 
     private mutating func addRows() {
+        if case .remoteInbox(_, let host, _) = evidence.location {
+            add("host", "\(printable(host)), where the commands below are to be given")
+        }
         addArrivalRows()
         if let links = evidence.linkFile, [.ignored, .withdrawn].contains(verdict) {
             add("links", links.text(now: now))

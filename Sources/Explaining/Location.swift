@@ -21,6 +21,8 @@ package struct KnownPlaces: Hashable {
 /// What a file is, by its path alone.
 package enum Location: Hashable {
     case inbox(InboxPlace, BytePath)
+    /// In an inbox of another host with the same catalogue.
+    case remoteInbox(name: String, host: String, BytePath)
     /// The library's root, and the path in it.
     case library(BytePath, BytePath)
     /// In a directory for files that were set aside, by its absolute path.
@@ -66,13 +68,19 @@ package enum Location: Hashable {
 
     /// INBOX/PATH, as messages write it.
     private static func named(_ file: BytePath, in places: KnownPlaces) -> Location? {
-        guard !file.isAbsolute else { return nil }
+        guard let (name, rest) = inboxAndRest(file), let inbox = places.inboxes.first(where: { $0.name == name })
+        else { return nil }
+        return .inbox(inbox, rest)
+    }
+
+    /// The parts of INBOX/PATH, if `file` may be that.
+    static func inboxAndRest(_ file: BytePath) -> (inbox: String, rest: BytePath)? {
         let names = file.components
-        guard names.count > 1, let inbox = places.inboxes.first(where: { BytePath($0.name) == names[0] }) else {
+        guard !file.isAbsolute, names.count > 1, let inbox = String(validating: names[0].bytes, as: UTF8.self) else {
             return nil
         }
         let rest = names.dropFirst().reduce(BytePath("")) { $0.appending($1) }
-        return rest.isSafeBeneath ? .inbox(inbox, rest) : nil
+        return rest.isSafeBeneath ? (inbox, rest) : nil
     }
 }
 

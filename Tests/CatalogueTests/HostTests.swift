@@ -168,12 +168,16 @@ struct HostTests {
     func uses() throws {
         let (a, b) = (try open("a"), try open("b"))
         let photo = try a.file(1).photo
+        let undo = RequestRecord(
+            at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", photoID: photo)
+        #expect(
+            try failure { _ = try b.recordRequest(undo, step: .begun) }.message
+                == "its source is still to be removed from the inbox card")
+        try a.closeFiled()
         let move = MoveRecord(
             token: "m", since: noon, inbox: "desk", path: "a.jpg", root: "/dup", destination: "desk/a.jpg",
             outcome: .duplicate, reason: "", sha256: Array(repeating: 1, count: 32), photoID: photo,
             identity: identity(9))
-        let undo = RequestRecord(
-            at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", photoID: photo)
         let begun = try b.beginMove(move)
         #expect(try failure { _ = try a.recordRequest(undo, step: .begun) }.code == .busy)
         _ = try b.finishMove(begun.id, outcome: nil)
@@ -183,9 +187,13 @@ struct HostTests {
         try a.endRequest(request, at: noon, move: nil)
         let left = try b.beginMove(move)
         #expect(try failure { _ = try a.recordRequest(undo, step: .begun) }.code == .busy)
-        // The move of a host that never comes back keeps nobody from it.
+        var other = undo
+        other.photoID = try b.file(2, inbox: "desk").photo
+        #expect(try failure { _ = try a.recordRequest(other, step: .begun) }.code == .busy)
+        // The move, and the filing, of a host that never comes back keep nobody from it.
         _ = try CatalogueFile.openForRepair(place).forgetHost("machine-b")
         _ = try a.recordRequest(undo, step: .begun)
+        _ = try a.recordRequest(other, step: .begun)
         #expect(try open("b").pendingMoves(inbox: "desk").map(\.id) == [left.id])
     }
 
@@ -335,7 +343,9 @@ struct HostTests {
     func beginsAgain(isUnknown: Bool) throws {
         let scratch = try ScratchDirectory()
         func open() throws -> CatalogueFile { try self.open(in: scratch) }
-        try open().file(1)
+        let first = try open()
+        try first.file(1)
+        try first.closeFiled()
         let running = try open()
         let before = running.written
         try running.file(2)
@@ -390,7 +400,9 @@ struct HostTests {
     func requestBegunAgain(isFiledSince: Bool) throws {
         let scratch = try ScratchDirectory()
         func open() throws -> CatalogueFile { try self.open(in: scratch) }
-        try open().file(1)
+        let first = try open()
+        try first.file(1)
+        try first.closeFiled()
         let running = try open()
         let before = running.written
         _ = try running.recordRequest(Self.undo, step: .begun)

@@ -27,6 +27,7 @@ struct RequestTests {
         let catalogue = try place.open()
         let filed = try catalogue.file(1)
         #expect(try catalogue.lastFiled(into: "/srv/photos", limit: 8).map(\.id) == [filed.photo])
+        try catalogue.closeFiled()
         let wanted = request(.undo, outcome: filed.outcome, photo: filed.photo, move(1))
         let id = try catalogue.recordRequest(wanted, step: .begun)
         let begun = try #require(try catalogue.pendingRequests(inbox: "card").first)
@@ -45,7 +46,6 @@ struct RequestTests {
         #expect(undone.supersededAt == noon && undone.undoneBy == id)
         #expect(try catalogue.requests(ofPhoto: filed.photo) == [done])
         #expect(try catalogue.pendingRequests(inbox: "card").isEmpty)
-        for intent in try catalogue.pendingIntents() { try catalogue.closeIntent(intent.id) }
         try catalogue.file(1)
         #expect(try catalogue.photo(withHash: photo(1).sha256) != nil)
         // Ending it twice is refused and changes nothing.
@@ -58,6 +58,12 @@ struct RequestTests {
         defer { withExtendedLifetime(place) {} }
         let catalogue = try place.open()
         let filed = try catalogue.file(1)
+        #expect(
+            try failure {
+                _ = try catalogue.recordRequest(
+                    request(.undo, outcome: filed.outcome, photo: filed.photo, move(1)), step: .begun)
+            }.code == .busy, "its source may still stand in the inbox")
+        try catalogue.closeFiled()
         let id = try catalogue.recordRequest(
             request(.undo, outcome: filed.outcome, photo: filed.photo, move(1)), step: .begun)
         try catalogue.endRequest(id, at: noon, move: nil, note: "interrupted")

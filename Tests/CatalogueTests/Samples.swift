@@ -70,6 +70,11 @@ extension CatalogueFile {
                 intent: id, photo: new.photo, filedAt: noon, reason: "complete",
                 supersedes: supersedes.map { [$0] } ?? []))
     }
+
+    /// Closes what is filed, whose sources are gone.
+    func closeFiled() throws {
+        for intent in try pendingIntents() where intent.step == .recorded { try closeIntent(intent.id) }
+    }
 }
 
 /// Returns the ``CatalogueError`` that `body` must throw.

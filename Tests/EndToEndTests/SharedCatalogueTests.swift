@@ -88,6 +88,26 @@ extension EndToEnd {
             #expect(ended.ending == .status(0) && ended.text.contains("stopping"), "\(ended.text)")
         }
 
+        @Test("explain knows what tail shows of another host, and where to give the commands about it")
+        func explain() async throws {
+            let (place, first, second) = try await twoDaemons()
+            let house = place.house
+            try house.drop(try Photos.unique(0), as: "a.jpg", into: house.path("press-2"))
+            try await second.line(holding: "filed press-2/a.jpg")
+            let filed = try await house.ask("explain", "press-2/a.jpg")
+            #expect(filed.ending == .status(0), "\(filed.text)")
+            #expect(filed.lines.first?.hasPrefix("press-2/a.jpg: filed as ") == true, "\(filed.text)")
+            #expect(filed.text.contains("press-2, where the commands below are to be given"), "\(filed.text)")
+            let unknown = try await house.ask("explain", "press-2/b.jpg")
+            #expect(unknown.ending == .status(4), "\(unknown.text)")
+            #expect(unknown.text.contains("not recorded; only press-2 knows whether it is in hand"), "\(unknown.text)")
+            let json = try await house.ask("explain", "--json", "press-2/a.jpg")
+            #expect(json.text.contains("\"host\":\"press-2\""), "\(json.text)")
+            #expect(try await house.ask("explain", "press-3/a.jpg").text.contains("is outside every inbox"))
+            try await first.stop()
+            try await second.stop()
+        }
+
         @Test("A server that is out of reach is found out by a daemon that has nothing to do")
         func idle() async throws {
             let place = try DatabaseHouse()

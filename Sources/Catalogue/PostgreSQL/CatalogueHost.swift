@@ -151,6 +151,8 @@ struct CatalogueLife {
     }
 
     private func begin(_ db: PostgreSQLTransaction) throws -> SQLRow? {
+        // Two that begin at once for the first time would choose the same name.
+        try db.run("SELECT 1 FROM pg_advisory_xact_lock(hashtext('photoinbox host names'))")
         // Of columns that the first version has: this may be before the migration.
         let names = try db.values(String.self, "SELECT name FROM host WHERE key <> ?", [host.key])
         let name = ([host.name] + (2...names.count + 2).map { "\(host.name)-\($0)" }).first { !names.contains($0) }

@@ -103,6 +103,8 @@ struct RequestRunner {
         inbox.underWay.updateValue(nil, forKey: move.token)
         defer { inbox.underWay[move.token] = nil }
         let photo = request.what.kind == .undo ? facts.photo : nil
+        // As long as the intent of its filing is open, its source may stand.
+        if photo != nil { await inbox.catalogue.flush() }
         let id: Int64
         do throws(CatalogueError) {
             id = try await inbox.catalogue.beginRequest(record(request, facts, move), returning: photo)
