@@ -266,15 +266,17 @@ class Fleet:
         except (OSError, subprocess.CalledProcessError) as error:
             return [str(error)]
 
-    def settle(self, keep=lambda: None):
-        """Waits for rest, in which nothing is wrong, while all run, or `keep` begins them again; and then until none of
-        what is armed strikes any more."""
-        waiting = Waiting("rest")
+    def require_running(self):
+        for host in self.hosts:
+            if host.daemon.has_ended():
+                raise Failed(f"{host.name} ended by itself with status {host.daemon.end()}")
+
+    def settle(self, keep=None):
+        """Waits for rest, in which nothing is wrong, while all run, or `keep` begins them again. Nothing that is still armed
+        strikes after that."""
+        waiting, keep = Waiting("rest"), keep or self.require_running
         while True:
             keep()
-            for host in self.hosts:
-                if host.daemon.has_ended():
-                    raise Failed(f"{host.name} ended by itself with status {host.daemon.end()}")
             if all(host.is_empty for host in self.hosts) and not self.look():
                 break
             waiting.once(why=lambda: "at rest: " + "; ".join(self.look()))

@@ -141,7 +141,9 @@ class Round(failover.Round):
         lines = ["PI-506", *(machine.address for machine in servers.machines)]
         took = self.until("PI-506", lambda: self.status(asked, 5, *lines))
         self.tell(f"   status --all on {asked.name} shows PI-506, and both servers, after {took:.1f} s")
-        self.let_pass(self.numbers.uniform(0, 20))
+        self.let_pass(self.numbers.uniform(0, 40))
+        self.status(asked, 5, "a standby: the hosts are shown as of ", must=True)
+        self.require("PI-601" not in asked.ask("status", "--all").stdout, "a host is called silent that only the standby lost")
         self.promote()
         self.let_pass(self.numbers.uniform(0, 30))
         self.come_back(old, "2. a primary that was cut off")

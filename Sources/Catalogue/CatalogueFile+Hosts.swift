@@ -4,7 +4,8 @@ import LinuxKernel
 package struct CatalogueHostRow: Hashable, Sendable {
     package let key: String
     package let name: String
-    /// When it was last seen, in seconds since 1970, and how many seconds ago that is: by the server's clock.
+    /// When it was last seen, in seconds since 1970, and how many seconds ago that is: by the server's clock. On a standby,
+    /// before the last of them was seen: it may have lost its primary long ago.
     package let seen: Int64
     package let silence: Int64
     /// The names of its inboxes.
@@ -33,7 +34,8 @@ package struct CatalogueHostRow: Hashable, Sendable {
         try db.rows(
             """
             SELECT key, name, extract(epoch FROM seen)::bigint AS seen_at,
-                extract(epoch FROM clock_timestamp() - seen)::bigint AS silence,
+                extract(epoch FROM CASE WHEN pg_is_in_recovery() THEN (SELECT max(seen) FROM host) ELSE clock_timestamp() END
+                    - seen)::bigint AS silence,
                 (SELECT string_agg(inbox.name, E'\\n' ORDER BY inbox.name) FROM inbox WHERE inbox.host = host.id) AS inboxes,
                 forgotten_at IS NOT NULL AS is_forgotten,
                 CASE WHEN octet_length(said) <= \(CatalogueFile.longestStatement) THEN said END AS said
@@ -104,8 +106,8 @@ extension CatalogueFile {
         } catch { throw CatalogueError(error, operation) }
     }
 
-    /// The server's version, and how long it takes to ask it something; nil for a file.
-    package func serverFacts() throws(CatalogueError) -> (version: String, roundTrip: Duration)? {
+    /// The server's version, how long it takes to ask it something, and whether it is a standby; nil for a file.
+    package func serverFacts() throws(CatalogueError) -> (version: String, roundTrip: Duration, isStandby: Bool)? {
         if server == nil { return nil }
         return try read("asking the server for its version") { db in
             // Without what a distribution adds: `15.18 (Debian 15.18-0+deb12u1)`.
@@ -116,7 +118,8 @@ extension CatalogueFile {
             let found = try version() ?? "?"
             let begun = ContinuousClock.now
             _ = try version()
-            return (found, .now - begun)
+            let roundTrip = ContinuousClock.now - begun
+            return (found, roundTrip, try db.value(Bool.self, "SELECT pg_is_in_recovery()") ?? false)
         }
     }
 

@@ -63,7 +63,7 @@ enum PostgresServers {
         let main = failures.last { $0.sqlState != nil } ?? failures.last
         return PostgresError(
             main?.kind ?? .unreachable,
-            "cannot connect to PostgreSQL: \(failures.map(\.message).joined(separator: "\n"))", sqlState: main?.sqlState
+            "cannot connect to PostgreSQL: \(failures.map(\.message).joined(separator: "; "))", sqlState: main?.sqlState
         )
     }
 

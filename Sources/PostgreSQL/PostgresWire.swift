@@ -136,10 +136,11 @@ final class PostgresWire {
     /// libpq's last message, without the password of the operator's words.
     private var lastMessage: String {
         guard let connection else { return "" }
-        // libpq adds a line to the reason why a connection was lost that says only that it has none any more.
+        // libpq adds a line to the reason why a connection was lost that says only that it has none any more, and to the reason
+        // why there is none a question.
         return withoutSecret(
-            Self.text(calls.pointee.errorMessage(connection)).split(separator: "\n").filter { $0 != "invalid socket" }
-                .joined(separator: "\n"))
+            Self.text(calls.pointee.errorMessage(connection)).split(separator: "\n")
+                .filter { $0 != "invalid socket" && !$0.hasPrefix("\tIs the server running") }.joined(separator: "\n"))
     }
 
     private func withoutSecret(_ text: String) -> String {

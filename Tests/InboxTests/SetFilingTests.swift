@@ -1,4 +1,3 @@
-import Catalogue
 import FileValues
 import Filing
 import Glibc
@@ -7,6 +6,7 @@ import PhotoModel
 import TestSupport
 import Testing
 
+@testable import Catalogue
 @testable import Ingest
 
 private let day = "2024/01/2024-01-31"
@@ -108,6 +108,34 @@ struct SetFilingTests {
         try house.drop(["a.jpg.xmp": text])
         let other = await house.file(["a.jpg.xmp"])
         #expect(other.map(\.verdict) == [.ended(.filed)], "the other spelling is another sidecar")
+        withExtendedLifetime(scratch) {}
+    }
+
+    @Test("Of a set that is known, no photo is set aside before its sidecars are: alone they would be taken for strays")
+    func duplicateSidecarFails() async throws {
+        let (scratch, house) = try house()
+        try house.drop()
+        await house.file(WorkerHouse.set.keys)
+        try house.drop()
+        let sidecar = "IMG_1.nef.xmp".utf8.map { String($0, radix: 16) }.joined()
+        try house.catalogue.write("failing") { db in
+            try db.run(
+                """
+                CREATE TRIGGER fails BEFORE INSERT ON move WHEN hex(NEW.path) = upper('\(sidecar)')
+                BEGIN SELECT RAISE(ABORT, 'no move of this'); END
+                """)
+        }
+        for conclusion in await house.file(WorkerHouse.set.keys) {
+            guard case .defer(let reason) = conclusion.verdict, reason.contains("no move of this") else {
+                Issue.record("\(conclusion.verdict)")
+                continue
+            }
+        }
+        #expect(house.files("inbox").count == 3 && house.files("duplicates").isEmpty)
+        try house.catalogue.write("healing") { db in try db.run("DROP TRIGGER fails") }
+        let conclusions = await house.file(WorkerHouse.set.keys)
+        #expect(conclusions.map(\.verdict) == Array(repeating: .ended(.duplicate), count: 3))
+        #expect(house.files("inbox").isEmpty && house.files("duplicates").count == 3)
         withExtendedLifetime(scratch) {}
     }
 

@@ -96,6 +96,13 @@ package struct HostsReport {
         return file + "; \(needy.count) \(needy.count == 1 ? "needs" : "need") you: \(needy.joined(separator: ", "))"
     }
 
+    /// What a standby's table is worth.
+    package func standbyText(now: Int64) -> String {
+        let last = hosts.map(\.row.seen).max().map { FileTime(seconds: $0, nanoseconds: 0) }
+        let words = last.map { shortTime($0, now: now) } ?? "its last primary's end"
+        return "a standby: the hosts are shown as of \(words)"
+    }
+
     /// What waited in the inboxes of this host when it was last seen; nil if there is no such host.
     package func waiting(at name: String) -> String? { hosts.first { $0.row.name == name }?.waitingText }
 

@@ -54,6 +54,8 @@ package enum ArrivalStage: Hashable, Sendable {
 
 /// One file seen in an inbox, from first sight to its outcome.
 package struct Arrival: Sendable {
+    package enum Meanwhile: Hashable, Sendable { case seen, gone }
+
     /// Which file.
     package let key: ArrivalKey
     /// When it was first seen.
@@ -71,10 +73,8 @@ package struct Arrival: Sendable {
     package internal(set) var noticed: FileIdentity?
     /// What refused it at the last try, if the library or the catalogue did.
     package internal(set) var refusedBy: Storage = []
-    /// A notice came while it was in work: it is examined once more.
-    package internal(set) var noticedAgain = false
-    /// The watch reported that it is gone while it was in work.
-    package internal(set) var hasVanished = false
+    /// What the watch reported last while it was in work. Seen again, it is examined once more.
+    package internal(set) var meanwhile: Meanwhile?
     /// Since when its examinations have not found it as the watch reported it.
     package internal(set) var missedSince: Moment?
     /// It was deferred, and not reported since: others go before it.

@@ -88,7 +88,7 @@ package struct ArrivalTable: Sendable {
             return true
         }
         arrival.noticed = identity
-        arrival.hasVanished = false
+        arrival.meanwhile = nil
         switch arrival.stage {
         case .queued:
             if arrival.isRetry { queue[key.inbox]?.news.append(key) }
@@ -96,7 +96,7 @@ package struct ArrivalTable: Sendable {
             arrivals[key] = arrival
             return false
         case .working:
-            arrival.noticedAgain = true
+            arrival.meanwhile = .seen
             arrivals[key] = arrival
             return false
         case .settling, .deferred, .gathering:
@@ -120,7 +120,7 @@ package struct ArrivalTable: Sendable {
         guard let arrival = arrivals[key] else { return false }
         switch arrival.stage {
         case .working:
-            arrivals[key]?.hasVanished = true
+            arrivals[key]?.meanwhile = .gone
             return false
         case .queued, .settling, .deferred, .gathering:
             end(key, .withdrawn)
@@ -142,7 +142,7 @@ package struct ArrivalTable: Sendable {
             guard var arrival = arrivals[key], arrival.stage == .queued else { continue }
             arrival.stage = .working(step: step)
             arrival.since = now
-            arrival.noticedAgain = false
+            if arrival.meanwhile == .seen { arrival.meanwhile = nil }
             arrivals[key] = arrival
             queuedCount -= 1
             return arrival
@@ -155,7 +155,7 @@ package struct ArrivalTable: Sendable {
         readySet(inbox: inbox, now: now)?.compactMap { key in
             arrivals[key]?.stage = .working(step: step)
             arrivals[key]?.since = now
-            arrivals[key]?.noticedAgain = false
+            arrivals[key]?.meanwhile = nil
             return arrivals[key]
         }
     }
@@ -216,17 +216,17 @@ package struct ArrivalTable: Sendable {
             let since = arrival.missedSince ?? now
             arrival.missedSince = since
             verdict =
-                arrival.hasVanished || now.seconds(since: since) >= Self.patienceWithWatch
+                arrival.meanwhile == .gone || now.seconds(since: since) >= Self.patienceWithWatch
                 ? .ended(outcome) : .defer(reason: "its name leads to no such file at the moment")
         } else {
             arrival.missedSince = nil
         }
         if case .ended(let outcome) = verdict {
             end(key, outcome)
-            if arrival.noticedAgain { noticed(key, as: arrival.noticed, now: now) }
+            if arrival.meanwhile == .seen { noticed(key, as: arrival.noticed, now: now) }
             return true
         }
-        if arrival.noticedAgain {
+        if arrival.meanwhile == .seen {
             enqueue(&arrival, now: now)
             return false
         }
@@ -330,7 +330,7 @@ package struct ArrivalTable: Sendable {
         arrival.isRetry = isRetry
         arrival.stage = .queued
         arrival.since = now
-        arrival.noticedAgain = false
+        if arrival.meanwhile == .seen { arrival.meanwhile = nil }
         arrivals[arrival.key] = arrival
         if isRetry {
             queue[arrival.key.inbox, default: Lines()].retries.append(arrival.key)

@@ -104,13 +104,18 @@ final class SetFiler {
                 }
                 outcomes.merge(try await place(rest, beside: filed, in: library, work)) { $1 }
             }
-            // After the rest: if that fails, they are asked again, and nothing was torn apart.
-            for one in duplicates {
+            // After the rest: if that fails, they are asked again, and nothing was torn apart. Sidecars first, and photos only
+            // once all of them are aside: a sidecar alone does not show to which photo it belongs.
+            let sidecars = duplicates.filter(\.hashed.member.role.isSidecar)
+            for one in sidecars + duplicates.filter({ !$0.hashed.member.role.isSidecar }) {
                 let member = one.hashed.member
                 do {
                     outcomes[member.key] = try await mover.setAsideDuplicate(
                         one.hashed, of: one.stored, one.found, work)
-                } catch { outcomes[member.key] = inbox.conclusion(of: error, member.arrival) }
+                } catch {
+                    if member.role.isSidecar { throw error }
+                    outcomes[member.key] = inbox.conclusion(of: error, member.arrival)
+                }
             }
         } catch {
             outcomes.merge(conclusions(of: error, members.map(\.member))) { before, _ in before }

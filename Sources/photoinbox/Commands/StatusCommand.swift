@@ -22,7 +22,8 @@ struct StatusCommand: DaemonCommand {
         does. See photoinbox-problems(7).
 
         With --all and a catalogue in PostgreSQL, it also shows the server, the library's totals and every host, and ends with
-        the worst exit status of all of them. A host that has said nothing for thirty seconds is silent, which is a warning.
+        the worst exit status of all of them. A host that has said nothing for thirty seconds is silent, which is a warning. A
+        standby shows the hosts as they were when it last heard of one, which is a warning, too.
 
         EXIT STATUS:
           0   all is well; there may be notices
@@ -72,7 +73,9 @@ struct StatusCommand: DaemonCommand {
         // First, since the server may be out of reach.
         if let own, !output.json { try show(own) }
         let (hosts, server, totals):
-            (HostsReport, (version: String, roundTrip: Duration)?, (photos: Int, bytes: UInt64))
+            (
+                HostsReport, (version: String, roundTrip: Duration, isStandby: Bool)?, (photos: Int, bytes: UInt64)
+            )
         do {
             let catalogue = try places.openCatalogue()
             hosts = HostsReport(try catalogue.hosts())
@@ -89,7 +92,8 @@ struct StatusCommand: DaemonCommand {
             let facts = JSONValue.object([
                 JSONField("place", places.catalogue.description), JSONField("version", server?.version),
                 JSONField("round_trip_seconds", server.map { $0.roundTrip / .seconds(1) }),
-                JSONField("photos", totals.photos), JSONField("bytes", totals.bytes),
+                JSONField("standby", server?.isStandby), JSONField("photos", totals.photos),
+                JSONField("bytes", totals.bytes),
             ])
             let all = [
                 JSONField("catalogue", facts), JSONField("hosts", hosts.json.map { JSONValue.object($0) }),
@@ -107,6 +111,7 @@ struct StatusCommand: DaemonCommand {
                     "catalogue",
                     "PostgreSQL \(printable(server?.version ?? "?")), \(printable(places.catalogue.description)); \(away) ms away"
                 )
+                if server?.isStandby == true { text.add("", hosts.standbyText(now: now)) }
                 text.add(
                     "library",
                     "\(HumanText.count(totals.photos, "photo", "photos")), \(HumanText.bytes(totals.bytes))")
@@ -119,6 +124,8 @@ struct StatusCommand: DaemonCommand {
             try printOut(
                 text.rendered(style) + hosts.table(style, now: now) + silent.rendered(style) + "\n\(hosts.verdict)\n")
         }
+        // What it shows may have changed since.
+        if server?.isStandby == true { status = status.combined(with: .someLeft) }
         status = status.combined(with: own?.exitStatus ?? .ok).combined(with: hosts.exitStatus)
         if status != .ok { throw CommandEnd(status: status) }
     }
