@@ -57,6 +57,7 @@ extension CatalogueFile {
     func begin(_ intents: [NewIntent], _ db: any CatalogueTransaction) throws -> [Int64] {
         try intents.map { intent in
             // Sidecars of different photos may have the same bytes.
+            if intent.photo.part.isSidecar { try claimSidecar(intent, db) }
             if !intent.photo.part.isSidecar { try claim(intent.photo.sha256, superseding: intent.supersedes, db) }
             let columns = intent.columns
             let id = try db.insert(columns, into: "intent")
@@ -204,6 +205,27 @@ extension CatalogueFile {
             try db.run("UPDATE intent SET step = 'lost' WHERE id = ? AND step = 'begun'", [begun])
         }
         try requireUnrecorded(try row.optional("photo"), superseding: old)
+    }
+
+    /// Requires that nobody has added this sidecar to the set that it joins, or is adding it, since that was looked up. It is
+    /// tried again then, and is a duplicate.
+    private func claimSidecar(_ intent: NewIntent, _ db: any CatalogueTransaction) throws {
+        guard let anchor = intent.joins,
+            let set = try db.value(Int64.self, "SELECT coalesce(set_id, id) FROM photo WHERE id = ?", [anchor])
+        else { return }
+        // Locks the set, so that of two that join it one sees the other.
+        try db.run("UPDATE photo SET size = size WHERE id = ?", [set])
+        let isSame = "role = 'sidecar' AND sha256 = ?1 AND original_name = ?2"
+        let isTaken = try db.value(
+            Bool.self,
+            """
+            SELECT EXISTS (SELECT 1 FROM photo WHERE \(isSame) AND set_id = ?3 AND superseded_at IS NULL AND id <> ?4)
+                OR EXISTS (SELECT 1 FROM intent WHERE \(isSame) AND step = 'begun' AND \(db.words.own.isAway("inbox")) = 0
+                    AND joins IN (SELECT id FROM photo WHERE id = ?3 OR set_id = ?3))
+            """, [intent.photo.sha256, intent.photo.originalName, set, intent.supersedes ?? 0])
+        guard isTaken == true else { return }
+        throw CatalogueError(
+            .beingFiled(intent: set), Self.beginning, "this sidecar is being added to photo \(set) just now")
     }
 
     /// Behind a claim: what another daemon had begun before it is recorded by now, if it will be.

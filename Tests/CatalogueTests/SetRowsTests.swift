@@ -53,6 +53,41 @@ struct SetRowsTests {
         #expect(try catalogue.recentRoles(inbox: "card", limit: 10).map(\.role) == ["raw", "sidecar", "picture"])
     }
 
+    @Test("A sidecar that a set has, or that is being added to it, is not begun for it once more")
+    func sidecarOfASetOnce() throws {
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
+        let photos = try file(catalogue, [member(1, "picture"), member(2, "raw")])
+        func sidecar(_ token: UInt8, joining photo: Int64, named name: String = "a.xmp") -> NewIntent {
+            var new = member(3, "sidecar")
+            (new.token, new.joins) = ("s\(token)", photo)
+            new.photo.originalName = BytePath(name)
+            new.photo.libraryPath = BytePath("\(token)/\(name)")
+            return new
+        }
+        // Of two that begin, one goes on, whichever of the photos they join.
+        let first = sidecar(1, joining: photos[1])
+        let begun = try catalogue.beginIntents([first])
+        #expect(
+            try failure { _ = try catalogue.beginIntents([sidecar(2, joining: photos[0])]) }.code
+                == .beingFiled(intent: photos[0]))
+        _ = try catalogue.beginIntents([sidecar(3, joining: photos[0], named: "a.nef.xmp")])
+        let filed = try catalogue.commitFilings(
+            [FilingCommit(intent: begun[0], photo: first.photo, filedAt: noon, reason: "")],
+            set: .joining(photo: photos[1]))
+        try catalogue.closeFiled()
+        #expect(
+            try failure { _ = try catalogue.beginIntents([sidecar(4, joining: photos[1])]) }.code
+                == .beingFiled(intent: photos[0]))
+        // Of another set, and to take its place.
+        let other = try file(catalogue, [member(5, "picture", key: "card/b")])
+        _ = try catalogue.beginIntents([sidecar(5, joining: other[0])])
+        var replacing = sidecar(6, joining: photos[0])
+        replacing.supersedes = filed[0].photo
+        _ = try catalogue.beginIntents([replacing])
+    }
+
     @Test func sidecarsMayHaveTheSameBytesButPhotosMayNot() throws {
         let place = try Place()
         defer { withExtendedLifetime(place) {} }

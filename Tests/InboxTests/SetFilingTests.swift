@@ -111,6 +111,21 @@ struct SetFilingTests {
         withExtendedLifetime(scratch) {}
     }
 
+    @Test("A sidecar whose copy is lost is filed again in its place")
+    func lostSidecar() async throws {
+        let (scratch, house) = try house()
+        try house.drop()
+        await house.file(WorkerHouse.set.keys)
+        unlink("\(house.root)/library/\(day)/IMG_1.nef.xmp")
+        try house.drop()
+        let conclusions = await house.file(WorkerHouse.set.keys)
+        #expect(Set(conclusions.map(\.verdict)) == [.ended(.duplicate), .ended(.filed)])
+        #expect(house.files("library").count == 3 && house.files("inbox").isEmpty)
+        let rows = try photos(house)
+        #expect(rows.count == 3 && Set(rows.map(\.setID)).count == 1, "\(rows.map(\.photo.libraryPath))")
+        withExtendedLifetime(scratch) {}
+    }
+
     @Test("Of a set that is known, no photo is set aside before its sidecars are: alone they would be taken for strays")
     func duplicateSidecarFails() async throws {
         let (scratch, house) = try house()

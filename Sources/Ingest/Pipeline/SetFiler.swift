@@ -94,12 +94,14 @@ final class SetFiler {
                 var rest: [HashedMember] = []
                 for hashed in shot.members.map({ new[$0] }) {
                     // Sidecars that the set has already are duplicates.
-                    if let stored = filed.first(where: { $0.photo.isSidecar(hashed) }),
-                        let found = try copy(of: hashed, at: stored, in: library, work)
-                    {
+                    guard let stored = filed.first(where: { $0.photo.isSidecar(hashed) }) else {
+                        rest.append(hashed)
+                        continue
+                    }
+                    if let found = try copy(of: hashed, at: stored, in: library, work) {
                         duplicates.append(Duplicate(hashed: hashed, stored: stored, found: found))
                     } else {
-                        rest.append(hashed)
+                        rest.append(HashedMember(member: hashed.member, hash: hashed.hash, replacing: stored))
                     }
                 }
                 outcomes.merge(try await place(rest, beside: filed, in: library, work)) { $1 }
