@@ -58,6 +58,8 @@ extension CatalogueFile {
         try intents.map { intent in
             // Sidecars of different photos may have the same bytes.
             if intent.photo.part.isSidecar { try claimSidecar(intent, db) }
+            // Its file is not missing: a person has it moved.
+            if let old = intent.supersedes { try requireNotReturned(old, db) }
             if !intent.photo.part.isSidecar { try claim(intent.photo.sha256, superseding: intent.supersedes, db) }
             let columns = intent.columns
             let id = try db.insert(columns, into: "intent")

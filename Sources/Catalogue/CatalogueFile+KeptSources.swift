@@ -1,11 +1,6 @@
 package import FileValues
 
 extension CatalogueFile {
-    /// Whether a file in exactly this state is a kept source.
-    package func isKept(_ identity: FileIdentity, inbox: String) throws(CatalogueError) -> Bool {
-        try keptSource(like: identity, inbox: inbox)?.identity == identity
-    }
-
     /// Returns the kept source with this inode, size and modification time, whatever its name and attributes are now.
     /// If its change time differs from that of `identity`, compare hashes to know whether the content is the same.
     package func keptSource(like identity: FileIdentity, inbox: String) throws(CatalogueError) -> KeptSource? {

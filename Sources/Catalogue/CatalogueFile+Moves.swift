@@ -55,17 +55,23 @@ extension CatalogueFile {
                 let isLive =
                     try db.rowsChanged(
                         by: "UPDATE photo SET size = size WHERE id = ? AND superseded_at IS NULL", [photo]) == 1
-                let isReturned = try db.value(
-                    Bool.self,
-                    """
-                    SELECT EXISTS (SELECT 1 FROM request
-                        WHERE photo_id = ? AND step = 'begun' AND what = 'undo' AND NOT \(db.words.own.isGone("inbox")))
-                    """, [photo])
-                if !isLive || isReturned == true { throw CatalogueError.beingReturned }
+                if !isLive { throw CatalogueError.beingReturned }
+                try requireNotReturned(photo, db)
             }
             db.note(BegunRow(.move, move.columns))
             return StoredMove(id: try db.insert(move.columns, into: "move"), move: move)
         }
+    }
+
+    /// Requires that no undo of a photo is under way.
+    func requireNotReturned(_ photo: Int64, _ db: any CatalogueTransaction) throws {
+        let isReturned = try db.value(
+            Bool.self,
+            """
+            SELECT EXISTS (SELECT 1 FROM request
+                WHERE photo_id = ? AND step = 'begun' AND what = 'undo' AND NOT \(db.words.own.isGone("inbox")))
+            """, [photo])
+        if isReturned == true { throw CatalogueError.beingReturned }
     }
 
     /// Deletes a move and records its outcome and its kept source, in one transaction. Returns the operation's

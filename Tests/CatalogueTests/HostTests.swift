@@ -183,6 +183,7 @@ struct HostTests {
         _ = try b.finishMove(begun.id, outcome: nil)
         let request = try a.recordRequest(undo, step: .begun)
         #expect(try failure { _ = try b.beginMove(move) } == .beingReturned)
+        #expect(try failure { try b.file(1, inbox: "desk", token: "again", supersedes: photo) } == .beingReturned)
         #expect(try failure { _ = try b.recordRequest(undo, step: .begun) }.code == .busy)
         try a.endRequest(request, at: noon, move: nil)
         let left = try b.beginMove(move)

@@ -71,6 +71,11 @@ extension CatalogueFile {
                 supersedes: supersedes.map { [$0] } ?? []))
     }
 
+    /// Whether a file in exactly this state is a kept source.
+    func isKept(_ identity: FileIdentity, inbox: String) throws -> Bool {
+        try keptSource(like: identity, inbox: inbox)?.identity == identity
+    }
+
     /// Closes what is filed, whose sources are gone.
     func closeFiled() throws {
         for intent in try pendingIntents() where intent.step == .recorded { try closeIntent(intent.id) }
