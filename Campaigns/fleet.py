@@ -140,6 +140,8 @@ STEPS = [
              drop("IMG_0001.JPG", ONE)),
     Scenario("duplicate-undone", "a photo that is filed, which the other host takes back", drop("AGAIN.JPG", ONE),
              lambda host: host.undo(ONE), drop("IMG_0001.JPG", ONE), may_wait=True),
+    Scenario("taken-back", "one photo, which the other host takes back", drop("IMG_0001.JPG", ONE), lambda host: host.undo(ONE),
+             may_wait=True),
     Scenario("undo", "a photo is taken back, and comes to the other host", lambda host: host.undo(ONE), drop("AGAIN.JPG", ONE),
              drop("IMG_0001.JPG", ONE), may_wait=True),
     Scenario("missing", "a photo whose file is missing comes again, on both", lose, drop("AGAIN.JPG", ONE),

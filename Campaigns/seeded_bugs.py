@@ -316,6 +316,19 @@ BUGS = [
     Bug("trash-of-another", "the time of the trash goes on by another host's clock",
         [("Catalogue/CatalogueFile+Requests.swift", "SELECT * FROM trash_clock WHERE id = \\(db.words.own.host)",
           "SELECT * FROM trash_clock ORDER BY id LIMIT 1")], (test("HostTests/trash"),)),
+    Bug("undo-amid-filing", "a photo is returned while its source is still to be removed",
+        [("Catalogue/CatalogueFile+Requests.swift", "if let unfinished {", "if let unfinished, unfinished.isEmpty {")],
+        (fleet("taken-back"),)),
+    Bug("sidecar-twice", "two hosts may add the same sidecar to a set at once",
+        [(INTENTS, "guard isTaken == true else { return }", "guard isTaken == nil else { return }")],
+        (test("SetRowsTests/sidecarOfASetOnce"),)),
+    Bug("sidecars-last", "of a set that is known, photos are set aside before their sidecars",
+        [("Ingest/Pipeline/SetFiler.swift", "for one in sidecars + duplicates.filter({ !$0.hashed.member.role.isSidecar }) {",
+          "for one in duplicates.filter({ !$0.hashed.member.role.isSidecar }) + sidecars {")],
+        (test("SetFilingTests/duplicateSidecarFails"),)),
+    Bug("missing-withdrawn", "what is not found where the watch saw it is withdrawn at once",
+        [("Ingest/Arrivals/ArrivalTable.swift", "arrival.meanwhile == .gone ||", "arrival.meanwhile != .seen ||")],
+        (test("SwappedDirectoryTests"), "race.py --swaps 20000 --houses 20")),
 ]
 
 
