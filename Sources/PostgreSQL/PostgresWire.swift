@@ -53,10 +53,16 @@ final class PostgresWire {
         servers = Self.servers(of: used)
     }
 
+    /// Each server's own words; none where they cannot be told apart, so that libpq asks one after the other.
     private static func servers(of used: [String: String]) -> [[(String, String)]] {
         let lists = ["host", "hostaddr", "port"].compactMap { name in
-            used[name].map { (name, $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)) }
+            used[name].map { list in
+                // A word without a value would not override the list, and libpq's port for it is this.
+                let values = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+                return (name, name == "port" ? values.map { $0.isEmpty ? "5432" : $0 } : values)
+            }
         }
+        if lists.contains(where: { $1.count > 1 && $1.contains("") }) { return [] }
         let count = lists.filter { $0.0 != "port" }.map(\.1.count).max() ?? 1
         guard lists.allSatisfy({ $1.count == count || $0 == "port" && $1.count == 1 }) else { return [] }
         return (0..<count).map { index in lists.map { ($0, $1[$1.count == 1 ? 0 : index]) } }

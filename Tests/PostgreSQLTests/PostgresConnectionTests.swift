@@ -352,6 +352,12 @@ struct PostgresConnectionTests {
             }
             #expect(parts.allSatisfy { $0 != nil }, "\(message)")
             #expect(parts == parts.compactMap { $0 }.sorted(), "\(message)")
+            // One without a port has libpq's, and an empty name is libpq's to understand.
+            parameters.connection = "postgresql://nobody_is_called_this@localhost:1,localhost,localhost:2/x"
+            let ports = failure { _ = try PostgresConnection(parameters) }?.message ?? ""
+            for port in [1, 2, 5432] { #expect(ports.contains("port \(port) failed"), "\(ports)") }
+            parameters.connection = "host=,\(place.server.directory) port=1,5432 user=tester dbname=postgres"
+            #expect(try PostgresConnection(parameters).server == PostgresConnection(place.server.parameters()).server)
             // Lists that do not fit together are libpq's to refuse.
             parameters.connection = "host=/nowhere,\(place.server.directory) port=1,2,3"
             #expect(failure { _ = try PostgresConnection(parameters) }?.message.contains("3 port numbers") == true)

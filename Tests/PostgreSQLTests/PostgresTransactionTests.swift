@@ -1,4 +1,5 @@
 import Glibc
+import LinuxKernel
 import PostgresSupport
 import TestSupport
 import Testing
@@ -374,11 +375,14 @@ struct PostgresTransactionTests {
             old = nil
             // A connection that failed meanwhile, and one that is gone.
             var escaped: PostgresCursor?
+            let isUnderWay = Locked(false)
             let error = failure {
-                try connection.transaction(.read, within: .seconds(waitLimit), while: { false }) { transaction in
+                let isAwaited = { @Sendable in !isUnderWay.withLock { $0 } }
+                try connection.transaction(.read, within: .seconds(waitLimit), while: isAwaited) { transaction in
                     // Otherwise the answer to BEGIN would be waited for, which comes with the rows.
                     try transaction.run("SELECT 1")
                     escaped = try transaction.cursor("SELECT i, pg_sleep(i * 60)::text FROM generate_series(0, 1) AS i")
+                    isUnderWay.withLock { $0 = true }
                     while try escaped?.next() != nil {}
                 }
             }
