@@ -441,7 +441,8 @@ class Round:
             status = daemon.end()
             if status != -signal.SIGKILL and (status != 75 or daemon.is_ready):
                 self.wrong.append(f"{host.name} ended with status {status}")
-            if status != -signal.SIGKILL or host.wire.fired and host.wire.fired[1] == "killed":
+            # What an act has killed, another begins again, unless they are over.
+            if status != -signal.SIGKILL or not self.acts or host.wire.fired and host.wire.fired[1] == "killed":
                 host.start()
 
     def bring_server_back(self):
@@ -457,13 +458,15 @@ class Round:
         looker.start()
         try:
             began = time.monotonic()
-            for when, act, words in self.acts:
+            while self.acts:
+                when, act, words = self.acts[0]
                 while (left := began + when - time.monotonic()) > 0:
                     self.keep()
                     time.sleep(min(left, 0.05))
                 if words:
                     self.told.append(words)
                 act()
+                del self.acts[0]
             self.bring_server_back()
             for host in self.fleet.hosts:
                 host.go_on()
