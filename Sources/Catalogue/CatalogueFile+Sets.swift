@@ -6,7 +6,7 @@ package struct SetQuery: Hashable, Sendable {
     /// ``SetPart/key`` or ``SetPart/shortKey``.
     package var keys: [[UInt8]]
     package var contentIdentifier: String?
-    /// Paths in the inbox, to find photos that were filed before keys were recorded.
+    /// Paths in the inbox, to find photos that were filed before keys were recorded, or of which a duplicate lay there.
     package var paths: [BytePath]
 
     package init(inbox: String, keys: [[UInt8]], contentIdentifier: String? = nil, paths: [BytePath] = []) {
@@ -57,11 +57,16 @@ extension CatalogueFile {
         }
         if found.isEmpty, !query.paths.isEmpty {
             let marks = Array(repeating: "?", count: query.paths.count).joined(separator: ", ")
-            found = try photos(
-                """
-                WHERE id IN (SELECT photo_id FROM outcome WHERE path IN (\(marks)) AND inbox = ? AND outcome = 'filed')
-                    AND superseded_at IS NULL AND set_key IS NULL ORDER BY id DESC LIMIT 1
-                """, query.paths + [query.inbox])
+            func addNewest(_ outcome: String, _ condition: String) throws(CatalogueError) {
+                found += try photos(
+                    """
+                    WHERE id IN (SELECT photo_id FROM outcome WHERE path IN (\(marks)) AND inbox = ? AND outcome = '\(outcome)')
+                        AND superseded_at IS NULL AND \(condition) ORDER BY id DESC LIMIT 1
+                    """, query.paths + [query.inbox])
+            }
+            try addNewest("filed", "set_key IS NULL")
+            // Filed from elsewhere, as a name of elsewhere.
+            if found.isEmpty { try addNewest("duplicate", "role IS DISTINCT FROM 'sidecar'") }
         }
         return found.max { $0.id < $1.id }
     }

@@ -53,6 +53,27 @@ struct SetRowsTests {
         #expect(try catalogue.recentRoles(inbox: "card", limit: 10).map(\.role) == ["raw", "sidecar", "picture"])
     }
 
+    @Test("A set that was filed from another inbox is found by the path of a duplicate of it")
+    func setOfADuplicate() throws {
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
+        let ids = try file(catalogue, [member(1, "picture"), member(2, "raw")])
+        func found() throws -> [Int64] {
+            try catalogue.filedSet(
+                SetQuery(inbox: "phones", keys: [Array("phones/b".utf8)], paths: ["b.jpg", "b.JPG"])
+            ).map(\.id)
+        }
+        #expect(try found().isEmpty)
+        for (path, inbox) in [("b.jpg", "desk"), ("c.jpg", "phones"), ("b.JPG", "phones")] {
+            let outcome = OutcomeRecord(
+                at: noon, inbox: inbox, path: BytePath(path), outcome: .duplicate, reason: "", sha256: photo(1).sha256,
+                photoID: ids[0])
+            try catalogue.recordOutcome(outcome)
+            #expect(try found() == (path == "b.JPG" ? ids : []))
+        }
+    }
+
     @Test("A sidecar that a set has, or that is being added to it, is not begun for it once more")
     func sidecarOfASetOnce() throws {
         let place = try Place()

@@ -126,6 +126,23 @@ struct SetFilingTests {
         withExtendedLifetime(scratch) {}
     }
 
+    @Test("A sidecar that comes after its photos were set aside as duplicates is one, too, or is filed beside theirs")
+    func lateSidecarOfDuplicates() async throws {
+        let (scratch, house) = try house()
+        try house.drop()
+        await house.file(WorkerHouse.set.keys)
+        let again = ["copy.jpg": "exif.jpg", "copy.nef": "mosaic.nef"]
+        try house.drop(again)
+        #expect(await house.file(again.keys).allSatisfy { $0.verdict == .ended(.duplicate) })
+        try house.drop(["copy.xmp": "<edited/>"])
+        #expect(await house.file(["copy.xmp"]).map(\.verdict) == [.ended(.filed)])
+        try house.drop(["copy.xmp": "<edited/>"])
+        #expect(await house.file(["copy.xmp"]).map(\.verdict) == [.ended(.duplicate)])
+        let rows = try photos(house)
+        #expect(rows.count == 4 && Set(rows.map(\.setID)).count == 1, "\(rows.map(\.photo.libraryPath))")
+        withExtendedLifetime(scratch) {}
+    }
+
     @Test("Of a set that is known, no photo is set aside before its sidecars are: alone they would be taken for strays")
     func duplicateSidecarFails() async throws {
         let (scratch, house) = try house()
