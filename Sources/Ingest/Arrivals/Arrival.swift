@@ -54,6 +54,7 @@ package enum ArrivalStage: Hashable, Sendable {
 
 /// One file seen in an inbox, from first sight to its outcome.
 package struct Arrival: Sendable {
+    /// A report of the watch that comes while the arrival is in work.
     package enum Meanwhile: Hashable, Sendable { case seen, gone }
 
     /// Which file.
