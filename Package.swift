@@ -104,14 +104,16 @@ let package = Package(
         // What is known of photos, and what is done with them.
         module("PhotoModel", ["FileValues", crypto]),
         module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
+        // What hosts of one catalogue and one library decide.
+        module("FleetRules"),
         // A client of PostgreSQL, in which the catalogue may be kept.
         .target(name: "CPostgres", cSettings: [checked]),
         module("PostgreSQL", ["CPostgres"]),
         module(
             "Catalogue",
             [
-                "FileValues", "LinuxKernel", "PhotoModel", "PostgreSQL", "QueueActors", "SystemMonitor", database,
-                databaseC, system,
+                "FileValues", "FleetRules", "LinuxKernel", "PhotoModel", "PostgreSQL", "QueueActors", "SystemMonitor",
+                database, databaseC, system,
             ]),
         module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", "Reporting", system]),
         module("Reporting", ["FileValues"]),
@@ -127,8 +129,6 @@ let package = Package(
                 "CTransfers", "ControlProtocol", "Fetching", "FileValues", "Filing", "LinuxKernel", "Settings",
                 "SystemMonitor", "Systemd", system,
             ]),
-        // What hosts of one catalogue and one library decide. Recovery uses a part of it.
-        module("FleetRules"),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(
@@ -357,7 +357,8 @@ let package = Package(
         tests("SystemdTests", ["Systemd", "systemd-probe", logging], exclude: ["Scripts"]),
         tests("PhotoModelTests", ["PhotoModel"]),
         .executableTarget(
-            name: "filing-probe", dependencies: ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel"],
+            name: "filing-probe",
+            dependencies: ["Catalogue", "FileValues", "Filing", "FleetRules", "LinuxKernel", "PhotoModel"],
             path: "Tests/FilingTests/Program", swiftSettings: swiftSettings),
         tests("FilingTests", ["Catalogue", "Filing", "PhotoModel", "filing-probe"], exclude: ["Program"]),
         .executableTarget(
@@ -374,7 +375,8 @@ let package = Package(
             path: "Tests/PostgresSupport", swiftSettings: swiftSettings),
         tests("PostgreSQLTests", ["PostgreSQL", "PostgresSupport"]),
         tests(
-            "CatalogueTests", ["Catalogue", "PostgreSQL", "PostgresSupport", "QueueActors", "SystemMonitor", database]),
+            "CatalogueTests",
+            ["Catalogue", "FleetRules", "PostgreSQL", "PostgresSupport", "QueueActors", "SystemMonitor", database]),
         tests("SettingsTests", ["Settings"]),
         tests("ReportingTests", ["Reporting"]),
         tests("ControlProtocolTests", ["ControlProtocol"]),

@@ -90,6 +90,7 @@ MOVES = "Ingest/Pipeline/Mover.swift"
 RECOVERY = "Filing/Recovery.swift"
 RUNNER = "Ingest/Pipeline/RecoveryRunner.swift"
 INTENTS = "Catalogue/CatalogueFile+Filing.swift"
+USES = "Catalogue/CatalogueFile+Uses.swift"
 SCHEMA = "Catalogue/PostgreSQL/PostgreSQLSchema.swift"
 
 BUGS = [
@@ -308,8 +309,8 @@ BUGS = [
         [(SCHEMA, "            RAISE EXCEPTION 'the inbox % is", "            RETURN true;\n            RAISE EXCEPTION 'the inbox % is")],
         (test("HostTests/inboxes"),)),
     Bug("undo-amid-duplicate", "a photo is returned while a duplicate of it is set aside",
-        [("Catalogue/CatalogueFile+Requests.swift", "if isLive == 1, isUsed != true { return }",
-          "if isLive == 1, isUsed != nil { return }")], (test("HostTests/uses"),)),
+        [(USES, "if use.mayBegin(beside: other) { continue }",
+          "if use.mayBegin(beside: other) || other == .duplicate { continue }")], (test("HostTests/uses"),)),
     Bug("heartbeat-counted", "a heartbeat, for which the server's disk is not waited, counts as a write",
         [("Catalogue/PostgreSQL/PostgreSQLEngine.swift", "isCounted: false) { db in try body(db, life) }",
           "isCounted: true) { db in try body(db, life) }")], (test("HostTests/heartbeat"),)),
@@ -317,8 +318,11 @@ BUGS = [
         [("Catalogue/CatalogueFile+Requests.swift", "SELECT * FROM trash_clock WHERE id = \\(db.words.own.host)",
           "SELECT * FROM trash_clock ORDER BY id LIMIT 1")], (test("HostTests/trash"),)),
     Bug("undo-amid-filing", "a photo is returned while its source is still to be removed",
-        [("Catalogue/CatalogueFile+Requests.swift", "if let unfinished {", "if let unfinished, unfinished.isEmpty {")],
-        (fleet("taken-back"),)),
+        [(USES, "if use.mayBegin(beside: other) { continue }",
+          "if use.mayBegin(beside: other) || other == .finishing { continue }")], (fleet("taken-back"),)),
+    Bug("undo-amid-refiling", "a photo is returned while it is missing and filed again",
+        [(USES, "if use.mayBegin(beside: other) { continue }",
+          "if use.mayBegin(beside: other) || other == .supersession { continue }")], (test("HostTests/supersession"),)),
     Bug("sidecar-twice", "two hosts may add the same sidecar to a set at once",
         [(INTENTS, "guard isTaken == true else { return }", "guard isTaken == nil else { return }")],
         (test("SetRowsTests/sidecarOfASetOnce"),)),

@@ -1,4 +1,5 @@
 package import FileValues
+import FleetRules
 
 /// A filing to commit.
 package struct FilingCommit: Hashable, Sendable {
@@ -58,8 +59,7 @@ extension CatalogueFile {
         try intents.map { intent in
             // Sidecars of different photos may have the same bytes.
             if intent.photo.part.isSidecar { try claimSidecar(intent, db) }
-            // Its file is not missing: a person has it moved.
-            if let old = intent.supersedes { try requireNotReturned(old, db) }
+            if let old = intent.supersedes { try requireReplaceable(old, db) }
             if !intent.photo.part.isSidecar { try claim(intent.photo.sha256, superseding: intent.supersedes, db) }
             let columns = intent.columns
             let id = try db.insert(columns, into: "intent")
@@ -266,6 +266,7 @@ extension CatalogueFile {
     private func commit(_ filing: FilingCommit, _ db: any CatalogueTransaction) throws -> FiledIDs {
         let photo = filing.photo
         for old in filing.supersedes {
+            try requireReplaceable(old, db)
             try db.run(
                 "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
                 [filing.filedAt.nanosecondsSince1970, old])
@@ -288,6 +289,13 @@ extension CatalogueFile {
                 .noSuchIntent(filing.intent), "recording a filing", "there is no begun intent \(filing.intent)")
         }
         return FiledIDs(photo: id, outcome: operation)
+    }
+
+    /// Requires that a photo whose file was found missing may be filed again, or its place be another's: that its file is not
+    /// being moved by a person, for one.
+    private func requireReplaceable(_ photo: Int64, _ db: any CatalogueTransaction) throws {
+        _ = try lock(photo, db)
+        try require(.supersession, of: photo, Self.beginning, db)
     }
 
     private func recorded(_ hash: [UInt8], _ db: any CatalogueTransaction) throws -> Int64? {

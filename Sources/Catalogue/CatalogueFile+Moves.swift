@@ -1,4 +1,5 @@
 package import FileValues
+import FleetRules
 
 /// A file's move from its inbox to quarantine or duplicates.
 package struct MoveRecord: Hashable, Sendable {
@@ -46,32 +47,17 @@ package struct StoredMove: Hashable, Sendable {
 }
 
 extension CatalogueFile {
-    /// Records a move before the file is moved. A duplicate's is refused with ``CatalogueError/beingReturned`` if its photo is
-    /// being returned, or was.
+    /// Records a move before the file is moved. A duplicate's is refused with ``CatalogueError/Code/busy`` if its photo is being
+    /// returned or filed again, or was.
     package func beginMove(_ move: MoveRecord) throws(CatalogueError) -> StoredMove {
         try write("recording what is about to be moved") { db in
             if let photo = move.photoID {
-                // Locks it, so that of this and an undo one sees the other's row.
-                let isLive =
-                    try db.rowsChanged(
-                        by: "UPDATE photo SET size = size WHERE id = ? AND superseded_at IS NULL", [photo]) == 1
-                if !isLive { throw CatalogueError.beingReturned }
-                try requireNotReturned(photo, db)
+                guard try lock(photo, db) else { throw CatalogueError.beingReturned }
+                try require(.duplicate, of: photo, "recording what is about to be moved", db)
             }
             db.note(BegunRow(.move, move.columns))
             return StoredMove(id: try db.insert(move.columns, into: "move"), move: move)
         }
-    }
-
-    /// Requires that no undo of a photo is under way.
-    func requireNotReturned(_ photo: Int64, _ db: any CatalogueTransaction) throws {
-        let isReturned = try db.value(
-            Bool.self,
-            """
-            SELECT EXISTS (SELECT 1 FROM request
-                WHERE photo_id = ? AND step = 'begun' AND what = 'undo' AND NOT \(db.words.own.isGone("inbox")))
-            """, [photo])
-        if isReturned == true { throw CatalogueError.beingReturned }
     }
 
     /// Deletes a move and records its outcome and its kept source, in one transaction. Returns the operation's

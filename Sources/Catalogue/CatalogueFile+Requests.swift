@@ -1,4 +1,5 @@
 package import FileValues
+import FleetRules
 package import LinuxKernel
 
 extension CatalogueFile {
@@ -8,7 +9,12 @@ extension CatalogueFile {
         _ request: RequestRecord, step: StoredRequest.Step, note: String? = nil
     ) throws(CatalogueError) -> Int64 {
         try write("recording a request") { db in
-            if step == .begun, request.what == .undo, let photo = request.photoID { try requireUnused(photo, db) }
+            if step == .begun, request.what == .undo, let photo = request.photoID {
+                guard try lock(photo, db) else {
+                    throw CatalogueError(.busy, "recording a request", "this photo was returned, or filed again")
+                }
+                try require(.undo, of: photo, "recording a request", db)
+            }
             var columns = request.columns
             columns["step"] = step.rawValue
             columns["note"] = note
@@ -16,33 +22,6 @@ extension CatalogueFile {
             if step != .begun { columns["ended_at"] = request.at.nanosecondsSince1970 }
             return try db.insert(columns, into: "request")
         }
-    }
-
-    /// Requires that a photo is filed, that its source is gone or stays for good, and that nobody returns it or sets a duplicate
-    /// of it aside, whose source may go. A source that is still to be removed would be a new arrival without the copy.
-    private func requireUnused(_ photo: Int64, _ db: any CatalogueTransaction) throws {
-        // Locks it, so that of two uses one sees the other's row.
-        let isLive = try db.rowsChanged(
-            by: "UPDATE photo SET size = size WHERE id = ? AND superseded_at IS NULL", [photo])
-        let isUsed = try db.value(
-            Bool.self,
-            """
-            SELECT EXISTS (SELECT 1 FROM move WHERE photo_id = ?1 AND NOT \(db.words.own.isGone("inbox")))
-                OR EXISTS (SELECT 1 FROM request WHERE photo_id = ?1 AND what = 'undo' AND step = 'begun')
-            """, [photo])
-        let unfinished = try db.value(
-            String.self,
-            """
-            SELECT inbox FROM intent WHERE photo_id = ? AND step = 'recorded' AND NOT \(db.words.own.isGone("inbox")) LIMIT 1
-            """, [photo])
-        if let unfinished {
-            throw CatalogueError(
-                .busy, "recording a request", "its source is still to be removed from the inbox \(unfinished)")
-        }
-        if isLive == 1, isUsed != true { return }
-        throw CatalogueError(
-            .busy, "recording a request",
-            "this photo was returned, or is, or a duplicate of it is being set aside just now")
     }
 
     /// Ends a begun request. `move` is where its file is now; nil if it was not moved. In the same transaction a photo

@@ -1,4 +1,5 @@
 import FileValues
+import FleetRules
 
 // Conversions between this module's values and those of SQL. Unsigned numbers keep their bits. Reading a row that this
 // program cannot have written throws instead of trapping, since the file may have been edited or damaged.

@@ -1,4 +1,5 @@
 package import FileValues
+package import FleetRules
 
 /// When a photo was taken, as recorded; never converted to a guessed instant.
 package struct CaptureDate: Hashable, Sendable {
@@ -136,14 +137,7 @@ package struct StoredPhoto: Hashable, Sendable {
 
 /// The row of a filing under way: inserted before the first byte is copied, deleted after the source is removed.
 package struct StoredIntent: Hashable, Sendable {
-    package enum Step: String, Hashable, Sendable {
-        /// No photo is recorded; a copy may be in the library.
-        case begun
-        /// Another daemon has begun to file its content; a copy may be in the library. Only in PostgreSQL.
-        case lost
-        /// Photo and outcome are recorded; the source may still be there.
-        case recorded
-    }
+    package typealias Step = IntentStep
 
     package let id: Int64
     /// Names its temporaries.

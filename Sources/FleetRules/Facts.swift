@@ -15,20 +15,13 @@ package enum RecordedPlace: Sendable {
     case elsewhere
 }
 
-/// An intent's step, as the catalogue has it.
-package enum IntentStep: Sendable {
-    /// Its content is claimed: no other intent of the content is begun.
+/// How far a filing is, as the catalogue has it.
+package enum IntentStep: String, Hashable, Sendable {
+    /// Its content is claimed: no other intent of the content is begun. A copy may stand in the library.
     case begun
-    /// Another host took its content over; a copy of this intent may stand in the library.
+    /// Another host took its content over, or a database that went back has forgotten it: a copy may stand in the library. Only
+    /// in PostgreSQL.
     case lost
-    /// Its copy is a photo; its source may stand still.
+    /// Photo and outcome are recorded; the source may stand still.
     case recorded
-}
-
-/// What the catalogue answered to a statement that writes, whichever it was.
-package enum Refusal: Sendable {
-    /// The host has a newer life, or was forgotten.
-    case anotherLife
-    /// No answer came: it is written, or not.
-    case unknownOutcome
 }

@@ -1,6 +1,6 @@
 /// What is under way about a photo and excludes other uses of it. Each has a row, which begins in a transaction that locks the
 /// photo's row, and sees the rows of the others: it is not enough to look first and to write then.
-package enum PhotoUse: Sendable {
+package enum PhotoUse: String, Sendable {
     /// Intents of its filing are recorded, so a source of it may stand.
     case finishing
     /// A source with its content is set aside as a duplicate.

@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import FleetRules
 import Testing
 
 @Suite("Rows of intents, photos, outcomes and kept sources", .withEachEngine)

@@ -1,4 +1,5 @@
 import FileValues
+import FleetRules
 import LinuxKernel
 import PhotoModel
 import PostgresSupport
@@ -182,8 +183,13 @@ struct HostTests {
         #expect(try failure { _ = try a.recordRequest(undo, step: .begun) }.code == .busy)
         _ = try b.finishMove(begun.id, outcome: nil)
         let request = try a.recordRequest(undo, step: .begun)
-        #expect(try failure { _ = try b.beginMove(move) } == .beingReturned)
-        #expect(try failure { try b.file(1, inbox: "desk", token: "again", supersedes: photo) } == .beingReturned)
+        for refused in [
+            try failure { _ = try b.beginMove(move) },
+            try failure { try b.file(1, inbox: "desk", token: "again", supersedes: photo) },
+        ] {
+            #expect(refused.code == .busy && refused.leavesNothing)
+            #expect(refused.message == "this photo is being returned to the inbox card")
+        }
         #expect(try failure { _ = try b.recordRequest(undo, step: .begun) }.code == .busy)
         try a.endRequest(request, at: noon, move: nil)
         let left = try b.beginMove(move)
@@ -196,6 +202,48 @@ struct HostTests {
         _ = try a.recordRequest(undo, step: .begun)
         _ = try a.recordRequest(other, step: .begun)
         #expect(try open("b").pendingMoves(inbox: "desk").map(\.id) == [left.id])
+    }
+
+    @Test(
+        "While a photo is missing and filed again, no undo of it begins and no duplicate is set aside, nor the other way round"
+    )
+    func supersession() throws {
+        let (a, b) = (try open("a"), try open("b"))
+        let missing = try a.file(1).photo
+        try a.closeFiled()
+        let undo = RequestRecord(
+            at: noon, what: .undo, user: 0, userName: nil, inbox: "card", path: "a.jpg", photoID: missing)
+        let move = MoveRecord(
+            token: "m", since: noon, inbox: "card", path: "a.jpg", root: "/dup", destination: "card/a.jpg",
+            outcome: .duplicate, reason: "", sha256: photo(1).sha256, photoID: missing, identity: identity(9))
+        var again = intent(1)
+        (again.photo.inbox, again.token, again.supersedes) = ("desk", "again", missing)
+        let begun = try b.beginIntents([again])[0]
+        let reason = "this photo is missing, and is being filed again from the inbox desk"
+        #expect(try failure { _ = try a.recordRequest(undo, step: .begun) }.message == reason)
+        #expect(try failure { _ = try a.beginMove(move) }.message == reason)
+        try b.closeIntent(begun)
+        // One that gets its place is filed in its place, too.
+        var other = intent(2)
+        (other.photo.inbox, other.token, other.photo.libraryPath) = ("desk", "other", photo(1).libraryPath)
+        var filing = commit(try b.beginIntents([other])[0], other.photo)
+        filing.supersedes = [missing]
+        let duplicate = try a.beginMove(move)
+        for refused in [
+            try failure { _ = try b.beginIntents([again]) }, try failure { _ = try b.commitFilings([filing]) },
+        ] {
+            #expect(refused.message == "a duplicate of this photo is being set aside from the inbox card")
+            #expect(refused.code == .busy)
+        }
+        _ = try a.finishMove(duplicate.id, outcome: nil)
+        let request = try a.recordRequest(undo, step: .begun)
+        #expect(
+            try failure { _ = try b.commitFilings([filing]) }.message
+                == "this photo is being returned to the inbox card")
+        try a.endRequest(request, at: noon, move: nil)
+        #expect(try b.pendingIntents(inbox: "desk").map(\.step) == [.begun])
+        _ = try b.commitFilings([filing])
+        #expect(try b.photo(id: missing)?.supersededAt == noon)
     }
 
     @Test("A host that is forgotten loses what it had begun, and the clock of its trash")

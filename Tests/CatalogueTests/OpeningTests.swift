@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import FleetRules
 import Foundation
 import GRDB
 import Glibc

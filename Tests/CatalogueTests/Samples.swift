@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import FleetRules
 import Glibc
 import TestSupport
 import Testing

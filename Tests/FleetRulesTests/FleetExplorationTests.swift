@@ -98,6 +98,11 @@ struct FleetExplorationTests {
         Case("undo and duplicate look first", .undoLooksFirst, undo.with { $0.filed = [0: 1] }, violates: "I2"),
         Case("undo of what is not finished", .undoIgnoresOpenIntents, undo, violates: "I2"),
         Case("filed again beside an undo", .supersedesBesideUndo, undo.with { $0.filed = [0: 1] }, violates: "I2"),
+        Case(
+            "undo beside its filing again", .undoBesideSupersession, undo.with { $0.missing = [0: 1] }, violates: "I2"),
+        Case(
+            "the same, and another of its name", .undoBesideSupersession,
+            other.with { ($0.undoes, $0.missing) = (true, [0: 1]) }, violates: "I2"),
         Case("superseded by place", .supersedesByPlace, undo.with { $0.missing = [0: 1] }, violates: "I6: a stray"),
         Case("lost, and the record's file missing", .lostWaitsForMissing, missing, violates: "I6: source 0"),
         Case("undo without an echo", .undoHasNoEcho, back.with { $0.undoes = true }, violates: "I6: content 0"),

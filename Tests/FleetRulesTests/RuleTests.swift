@@ -1,4 +1,5 @@
 import FleetRules
+import Foundation
 import Testing
 
 @Suite("Rules of a fleet, one by one", .timeLimit(.minutes(60)))
@@ -15,6 +16,27 @@ struct RuleTests {
         }
     }
 
+    @Test("Each rule of the module is one that the product calls")
+    func called() throws {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources")
+        var (rules, code): (Set<String>, String) = ([], "")
+        let all = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        for case let file as URL in all where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            guard file.path.contains("/Sources/FleetRules/") else {
+                code += text
+                continue
+            }
+            for rule in text.matches(of: #/(?:func|static let) (\w+)/#) { rules.insert(String(rule.output.1)) }
+        }
+        #expect(rules == ["mayBegin", "mayRemove", "next", "order"])
+        for (rule, call) in [
+            ("mayBegin", ".mayBegin(beside:"), ("mayRemove", "RemovalRule.mayRemove("), ("next", "IntentRules.next("),
+            ("order", "IntentRules.order"),
+        ] { #expect(code.contains(call), "\(rule)") }
+    }
+
     @Test("Nobody takes over, adopts or names out of time")
     func times() {
         #expect(!GraceRules.isInGrace(since: nil, now: 100, lease: 30))
@@ -24,7 +46,9 @@ struct RuleTests {
         #expect(GraceRules.mayName(acknowledged: 100, now: 129, lease: 30))
         #expect(!GraceRules.mayName(acknowledged: 100, now: 130, lease: 30))
         #expect(!GraceRules.mayName(acknowledged: 100, now: 99, lease: 30))
-        guard case .waitForOther = FilingRules.next(after: .beingFiled(leaseIsOver: true), isInGrace: true) else {
+        guard case .waitForOther = IntentRules.next(recorded: .nowhere, begunByOther: .yes(leaseIsOver: false)),
+            case .waitForOther = FilingRules.next(after: .beingFiled(leaseIsOver: true), isInGrace: true)
+        else {
             Issue.record("took over in the grace")
             return
         }

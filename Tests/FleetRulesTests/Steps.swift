@@ -182,7 +182,8 @@ struct Steps {
             {
                 return false
             }
-            if catalogue.step(source) == .begun, catalogue.supersedes(source) != 0, !use.mayBegin(beside: .supersession)
+            if catalogue.step(source) == .begun, catalogue.supersedes(source) != 0,
+                !use.mayBegin(beside: .supersession), use != .undo || !isBroken(.undoBesideSupersession)
             {
                 return false
             }
@@ -323,28 +324,32 @@ struct Steps {
                 world.go(host, .unlink, source)
             }
         }
-        var source = open[0]
-        for other in open where urgency(other) > urgency(source) { source = other }
+        let source = IntentRules.order.compactMap { step in open.first { ruleStep($0) == step } }.first ?? open[0]
         let content = scenario.content(source)
-        let holder = holder(of: content, but: host)
-        let intent = IntentRules.Intent(
-            step: ruleStep(source), isOwned: true, recorded: recorded(content, from: catalogue.place(source)),
-            begunByOther: holder == nil ? .no : .yes(leaseIsOver: true))
         let place = catalogue.place(source)
-        switch IntentRules.next(for: intent, isInGrace: false) {
-        case .waitForOther: break
-        case .finish:
+        switch ruleStep(source) {
+        case .recorded:
             add("goes on after its commit") { world, _ in
                 world.setBelieved(source, place)
                 world.go(host, .look, source)
             }
-        case .lookForCopy:
+        case .begun:
             add("goes on with its intents") { world, scenario in
                 for source in open where world.catalogue.step(source) == .begun {
                     world.setBelieved(source, world.catalogue.place(source))
                 }
                 world.go(host, .lookForCopy, source)
             }
+        case .lost: recoverLost(host, source, content, place)
+        }
+    }
+
+    private mutating func recoverLost(_ host: Int, _ source: Int, _ content: Int, _ place: Int) {
+        switch IntentRules.next(
+            recorded: recorded(content, from: place),
+            begunByOther: holder(of: content, but: host) == nil ? .no : .yes(leaseIsOver: true))
+        {
+        case .waitForOther: break
         case .takeOver, .beginAgain:
             add("begins the lost one again") { world, scenario in
                 world.takeOver(content, host, scenario, deletes: false)
@@ -361,10 +366,6 @@ struct Steps {
         }
     }
 
-    private func urgency(_ source: Int) -> Int {
-        IntentRules.urgency(of: ruleStep(source))
-    }
-
     private func ruleStep(_ source: Int) -> IntentStep {
         switch catalogue.step(source) {
         case .begun: .begun
@@ -379,7 +380,7 @@ struct Steps {
     }
 
     private mutating func lookForCopy(_ host: Int, _ source: Int, _ content: Int) {
-        switch IntentRules.next(
+        switch RecoveryRules.next(
             afterLookingForCopy: standing(world.believed(source), content), hasSource: world.hasSource(source))
         {
         case .commit:
@@ -400,7 +401,7 @@ struct Steps {
         let isRemovable = RemovalRule.mayRemove(isOwn: true, recorded: .elsewhere, other: other)
         add("reads the other copy") { world, _ in
             let place = Catalogue.place(ofPhoto: world.other(source))
-            switch IntentRules.next(afterReadingOther: other) {
+            switch RecoveryRules.next(afterReadingOther: other) {
             case .removeCopy where isRemovable:
                 if world.echo(source) == world.believed(source) { world.setEcho(source, place) }
                 world.go(host, .unlink, source)

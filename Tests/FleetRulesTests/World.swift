@@ -185,6 +185,8 @@ struct Scenario: Sendable {
         case undoIgnoresOpenIntents
         /// What is missing while it is being taken back is filed again.
         case supersedesBesideUndo
+        /// An undo begins while what is missing is being filed again.
+        case undoBesideSupersession
         /// A photo is superseded by its place, which a newer one may have.
         case supersedesByPlace
         /// A lost intent whose content is recorded elsewhere waits until that file is whole.

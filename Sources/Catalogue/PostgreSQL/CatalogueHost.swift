@@ -1,3 +1,4 @@
+import FleetRules
 import PostgreSQL
 
 /// A daemon, as a catalogue in PostgreSQL knows it. Only its newest life may write there.

@@ -1,6 +1,7 @@
 import Catalogue
 import FileValues
 import Filing
+import FleetRules
 import LinuxKernel
 import PhotoModel
 

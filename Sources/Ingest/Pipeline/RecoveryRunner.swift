@@ -147,9 +147,7 @@ final class RecoveryRunner {
         var found: [(intent: StoredIntent, path: BytePath)] = []
         var undone: [StoredIntent] = []
         var anchor = set.first?.joins
-        // What is recorded first, then what is lost, whose photo the others join.
-        let steps: [StoredIntent.Step] = [.recorded, .lost, .begun]
-        for intent in steps.flatMap({ step in set.filter { $0.step == step } }) {
+        for intent in IntentRules.order.flatMap({ step in set.filter { $0.step == step } }) {
             guard intent.step == .begun, let pending = PendingFiling(intent) else {
                 symptoms += try await recover(intent, joining: anchor)
                 if anchor == nil { anchor = try await claims(of: intent).photo?.id }
@@ -351,10 +349,9 @@ extension RecoveryRunner {
         let claims = try await claims(of: intent)
         let recorded: RecordedPlace =
             claims.photo.map { copies.contains($0.photo.libraryPath) ? .here : .elsewhere } ?? .nowhere
-        let facts = IntentRules.Intent(
-            step: .lost, isOwned: true, recorded: recorded,
-            begunByOther: claims.isBegun ? .yes(leaseIsOver: claims.isAway) : .no)
-        switch IntentRules.next(for: facts, isInGrace: false) {
+        switch IntentRules.next(
+            recorded: recorded, begunByOther: claims.isBegun ? .yes(leaseIsOver: claims.isAway) : .no)
+        {
         case .becomeRecorded, .readOther:
             guard let photo = claims.photo?.id, try await !giveUp(copies, of: intent, pending, for: photo, in: library)
             else {
@@ -365,7 +362,6 @@ extension RecoveryRunner {
         // Refused while another daemon files it, and tried again.
         case .takeOver, .beginAgain, .waitForOther:
             if !copies.isEmpty { return try await recoverAgain(intent, joining: anchor) }
-        case .finish, .lookForCopy: break
         }
         try await close(intent)
     }
@@ -433,7 +429,10 @@ extension RecoveryRunner {
         else { return false }
         let kept = inbox.directories.libraryCopy(
             other.libraryPath, pending.hash, size: pending.identity.size, lastRead: status)
-        let others = copies.filter { $0 != other.libraryPath }
+        let others = copies.filter { path in
+            RemovalRule.mayRemove(
+                isOwn: true, recorded: path == other.libraryPath ? .here : .elsewhere, other: .whole)
+        }
         // They may be of another filing, which has named its copy and not recorded it yet. Sidecars, of which many may have the
         // same bytes, are left then.
         if !others.isEmpty,

@@ -1,6 +1,7 @@
 import Catalogue
 import FileValues
 import Filing
+import FleetRules
 import Glibc
 import LinuxKernel
 

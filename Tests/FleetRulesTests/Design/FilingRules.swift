@@ -1,7 +1,17 @@
+import FleetRules
+
+/// What the catalogue answered to a statement that writes, whichever it was.
+enum Refusal: Sendable {
+    /// The host has a newer life, or was forgotten.
+    case anotherLife
+    /// No answer came: it is written, or not.
+    case unknownOutcome
+}
+
 /// The filing of a photo, or of a set: intent, copy, name, commit, source. What a host does after each answer.
-package enum FilingRules {
+enum FilingRules {
     /// What the catalogue answered to the intents of one photo or set, all of which begin, or none.
-    package enum BeginAnswer: Sendable {
+    enum BeginAnswer: Sendable {
         case begun
         /// A content has a live photo, and it is not the one that is to be superseded: by its token, since the name of a
         /// photo may soon be another's.
@@ -13,7 +23,7 @@ package enum FilingRules {
         case refused(Refusal)
     }
 
-    package enum AfterBegin: Sendable {
+    enum AfterBegin: Sendable {
         case placeCopies
         /// The set is planned again: a recorded member is a duplicate, the others join the photo's set.
         case planAgain
@@ -24,7 +34,7 @@ package enum FilingRules {
     }
 
     /// `isInGrace`: see ``GraceRules``.
-    package static func next(after answer: BeginAnswer, isInGrace: Bool) -> AfterBegin {
+    static func next(after answer: BeginAnswer, isInGrace: Bool) -> AfterBegin {
         switch answer {
         case .begun: .placeCopies
         case .recorded: .planAgain
@@ -35,21 +45,21 @@ package enum FilingRules {
     }
 
     /// What link(2), or a conditional PUT, answered.
-    package enum NameAnswer: Sendable {
+    enum NameAnswer: Sendable {
         case named
         /// A file has that name: also one with the same bytes, which may be another host's.
         case taken
         case failed
     }
 
-    package enum AfterName: Sendable {
+    enum AfterName: Sendable {
         case goOn
         case tryNextName
         /// The name may be given, and stays so: nothing is taken back.
         case recover
     }
 
-    package static func next(after answer: NameAnswer) -> AfterName {
+    static func next(after answer: NameAnswer) -> AfterName {
         switch answer {
         case .named: .goOn
         case .taken: .tryNextName
@@ -57,27 +67,27 @@ package enum FilingRules {
         }
     }
 
-    package enum CommitAnswer: Sendable {
+    enum CommitAnswer: Sendable {
         case recorded
         /// An intent is not this host's, or not begun, any more; or a content or a place has another photo.
         case noRow
         case refused(Refusal)
     }
 
-    package enum AfterCommit: Sendable {
+    enum AfterCommit: Sendable {
         case finish
         /// The copies stay where they are, and the intents as they are: only ``RemovalRule`` removes a copy.
         case recover
     }
 
-    package static func next(after answer: CommitAnswer) -> AfterCommit {
+    static func next(after answer: CommitAnswer) -> AfterCommit {
         switch answer {
         case .recorded: .finish
         case .noRow, .refused: .recover
         }
     }
 
-    package enum FinishStep: Sendable {
+    enum FinishStep: Sendable {
         case writeEcho
         case removeSource
         case closeIntent
@@ -87,7 +97,7 @@ package enum FilingRules {
 
     /// What follows a commit, whatever led to it, once its copy was looked at again. `keepsEchoes`: commits are not known
     /// to be replicated.
-    package static func finish(
+    static func finish(
         copy: Standing, keepsEchoes: Bool, isEchoed: Bool, hasSource: Bool
     ) -> FinishStep {
         if copy != .whole { return .fileAgain }

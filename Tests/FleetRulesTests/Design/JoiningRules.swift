@@ -1,15 +1,15 @@
 /// Whether a host may work with the server that it has reached.
-package enum JoiningRules {
-    package struct Server: Sendable {
+enum JoiningRules {
+    struct Server: Sendable {
         /// Whether it is the cluster that this host has known.
-        package var isKnownCluster: Bool
-        package var timeline: UInt32
+        var isKnownCluster: Bool
+        var timeline: UInt32
         /// Of this host's row: a person has said that it never comes back.
-        package var isForgotten: Bool
+        var isForgotten: Bool
         /// Of this host's row: it has the name and the identifier of this machine.
-        package var isThisMachine: Bool
+        var isThisMachine: Bool
 
-        package init(isKnownCluster: Bool, timeline: UInt32, isForgotten: Bool, isThisMachine: Bool) {
+        init(isKnownCluster: Bool, timeline: UInt32, isForgotten: Bool, isThisMachine: Bool) {
             self.isKnownCluster = isKnownCluster
             self.timeline = timeline
             self.isForgotten = isForgotten
@@ -17,7 +17,7 @@ package enum JoiningRules {
         }
     }
 
-    package enum Next: Sendable, Equatable {
+    enum Next: Sendable, Equatable {
         /// The epoch is one more, so that nothing of an earlier life or connection is written any more; then recovery.
         case join
         /// The same, and the catalogue may have gone back: see ``GraceRules`` and ``EchoRules``.
@@ -25,7 +25,7 @@ package enum JoiningRules {
         case refuse(Reason)
     }
 
-    package enum Reason: Sendable {
+    enum Reason: Sendable {
         case anotherCluster
         /// An old primary, started again.
         case olderTimeline
@@ -34,7 +34,7 @@ package enum JoiningRules {
     }
 
     /// `highestTimeline` is the highest that this host has seen, from its own disk.
-    package static func next(for server: Server, highestTimeline: UInt32) -> Next {
+    static func next(for server: Server, highestTimeline: UInt32) -> Next {
         if !server.isKnownCluster { return .refuse(.anotherCluster) }
         if server.timeline < highestTimeline { return .refuse(.olderTimeline) }
         if server.isForgotten { return .refuse(.forgotten) }
