@@ -1,18 +1,20 @@
 #!/usr/bin/python3
 """Strikes at every message between the daemon and PostgreSQL, as its catalogue, counted over all connections and in both
-directions, in each scenario: the connection is cut before it or after it, or stalls there until the daemon gives up, and
-what was sent may come to the server late; or the daemon gets SIGKILL. The daemon must file everything by itself, and be
-started again only if it ended before it was ready, with status 75. Then the checker, a life more that must change
-nothing, and a copy of the catalogue in SQLite, which the checker must find as good. Then the same in a life that
-recovers, from SIGKILL at each commit.
+directions, in each scenario: the connection is cut before it or after it, or stalls there until the daemon gives up,
+and what was sent may come to the server late; the server refuses a statement; or the daemon gets SIGKILL. The daemon
+must file everything by itself, and be started again only if it ended before it was ready, with status 75, or another
+for which systemd starts it again where its server refuses. Then the checker, a life more that must change nothing,
+and a copy of the catalogue in SQLite, which the checker must find as good. Then the same in a life that recovers,
+from SIGKILL at each commit.
 
 usage: Campaigns/each_message.py [--scenario NAME]... [--kind NAME]... [--kill] [--recovery | --no-recovery] [--sample N]
-                                 [--seed N] [--at N] [--jobs N] [--first] [--patience SECONDS] [--daemon FILE]
+                                 [--seed N] [--refusal STATE] [--at N] [--jobs N] [--first] [--patience SECONDS] [--daemon FILE]
 
   --scenario  only these (all of Campaigns/scenarios.py)
-  --kind      only these: cut-before, cut-after, stalled, late, killed
+  --kind      only these: cut-before, cut-after, stalled, late, killed, refused
   --kill      only "killed"
   --sample    in each scenario, for each kind, only so many messages, drawn from --seed; in recovery one from so many commits
+  --refusal   this SQLSTATE instead of one that is drawn from --seed for each message that is refused
   --at        only this message; prints what the daemon logged
   --jobs      how many trials at once (8): many wait for a limit
   --first     ends at the first violation
@@ -44,6 +46,10 @@ import wire
 POINTS = ("> s", "> E", "> S", "> X", "< R", "< C", "< D", "< Z", "< E")
 
 
+# What systemd starts again: without a server that answers, and in front of one that refuses what a start needs.
+TEMPORARY, REFUSED = 75, (71, 73, 74, 75)
+
+
 def life(house, drops):
     """One life, begun again while it ends with a temporary failure before it is ready; `drops` puts in what is not there yet
     when it is. Its violations, and what it held in the end: None if it was killed."""
@@ -62,7 +68,7 @@ def life(house, drops):
             daemon.abandon()
         if status == -9 and house.wire.fired:
             return [], None
-        if is_up or status != 75:
+        if is_up or status not in (REFUSED if house.wire.kind == "refused" else (TEMPORARY,)):
             return [f"it ended with status {status}"] if status else [], held
     return ["it does not stay up"], None
 
@@ -71,7 +77,8 @@ def trial(scenario, kind, at, options, crash=None):
     """(message that was struck or None, violations, log), in a life that recovers from SIGKILL at message `crash`, if one is
     given."""
     house = scenario.build(options.daemon, server=options.server, is_wired=True)
-    late = random.Random(f"{options.seed} {crash} {at}").choice((0, 0.5, 3, 8))
+    drawn = random.Random(f"{options.seed} {crash} {at}")
+    late, refusal = drawn.choice((0, 0.5, 3, 8)), options.refusal or drawn.choice(wire.REFUSALS)
     fired, drops = None, [scenario.drops]
 
     def body():
@@ -84,7 +91,7 @@ def trial(scenario, kind, at, options, crash=None):
             if wrong or not house.wire.fired:
                 # Lives differ by a message or two: this one had no crash and counts as not reached.
                 return wrong
-        house.wire.arm(at, kind, late)
+        house.wire.arm(at, kind, late, refusal)
         wrong, held = life(house, drops)
         fired = house.wire.fired
         house.wire.arm()
@@ -135,13 +142,14 @@ def points_of(trace, scenario, kind):
     begin = 0 if scenario.name in ("first", "lone") else next(
         (number for number, each in enumerate(trace) if re.match("> P INSERT INTO (intent|move)", each[2])), 0)
     return [number for number, each in enumerate(trace, 1)
-            if number > begin and each[2].startswith(POINTS) and each != trace[number - 2] and (kind != "late" or each[1])]
+            if number > begin and each[2].startswith(POINTS) and each != trace[number - 2] and (kind != "late" or each[1])
+            and (kind != "refused" or each[3])]
 
 
 def commits(trace):
     """The messages that confirm a change."""
     writing, found = set(), []
-    for number, (connection, _, words) in enumerate(trace, 1):
+    for number, (connection, _, words, _) in enumerate(trace, 1):
         if words.startswith("> P BEGIN"):
             (writing.discard if "READ ONLY" in words else writing.add)(connection)
         elif words == "< C COMMIT" and connection in writing:
@@ -153,6 +161,7 @@ def main():
     arguments = commandline.fault_parser(__doc__, jobs=8)
     arguments.add_argument("--kind", action="append", choices=wire.KINDS)
     arguments.add_argument("--kill", dest="kind", action="append_const", const="killed")
+    arguments.add_argument("--refusal", choices=wire.REFUSALS)
     arguments.add_argument("--recovery", action="store_true")
     arguments.add_argument("--no-recovery", action="store_true")
     arguments.add_argument("--sample", type=int)

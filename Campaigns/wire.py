@@ -10,8 +10,12 @@ import struct
 import threading
 
 # What may be done at a message. "late": as stalled, but what the program has sent comes to the server some time after the
-# program has given up, as after a network was mended. "killed": the program, when the message has been passed on.
-KINDS = ("cut-before", "cut-after", "stalled", "late", "killed")
+# program has given up, as after a network was mended. "killed": the program, when the message has been passed on. "refused": the
+# server answers with an error to what the program has sent from this statement to the next Sync.
+KINDS = ("cut-before", "cut-after", "stalled", "late", "killed", "refused")
+# What a server may refuse a statement with, whichever it is: its disk is full or broken, or it has no memory; a deadlock, a wait that
+# is over, or a person ended the statement; it is a standby, takes no more connections, or is stopping; a page is damaged.
+REFUSALS = ("53100", "58030", "53200", "40P01", "40001", "55P03", "57014", "25006", "53300", "57P01", "XX001", "XX000")
 # And "stopped", where there are several hosts: at the Nth answer the program stands still, as after SIGSTOP, and hears it when
 # it goes on. An answer is all that follows what the program has sent at once, so that whichever of its messages was held would be
 # the same. Nor is that to the end of a transaction which only reads one, since nothing comes between.
@@ -25,6 +29,8 @@ class Connection:
         self.directions = 2
         self.first = ""  # what the program has sent, from its first message to a Sync
         self.is_reading = self.is_awaiting = False  # a transaction that only reads; an answer
+        self.parsed = ""  # the statement that was sent last
+        self.is_refused = False  # up to the next Sync nothing is passed on
 
     def is_answer(self, is_program, words):
         """Whether an answer begins with this message."""
@@ -37,6 +43,15 @@ class Connection:
         if words == "> S":
             self.is_awaiting, self.first = not (self.is_reading and self.first.startswith("> P COMMIT")), ""
         return False
+
+    def may_refuse(self, message, words):
+        """Whether this message executes a statement that a server may refuse. After a COMMIT the outcome would be in doubt: the
+        other kinds see to that."""
+        if words.startswith("> P") and message[5] == 0:
+            self.parsed = words
+        if words == "> B" and message[5:].split(b"\0")[1]:
+            self.parsed = ""
+        return words == "> E" and not self.parsed.startswith(("> P COMMIT", "> P ROLLBACK"))
 
     def cut(self):
         for end in (self.program, self.server):
@@ -64,13 +79,13 @@ class Wire:
         self.listener.listen(64)
         threading.Thread(target=self.accept, daemon=True).start()
 
-    def arm(self, at=0, kind=None, late=0):
-        """Counts anew, and strikes at message `at`; what is late comes after `late` seconds."""
+    def arm(self, at=0, kind=None, late=0, refusal="53100"):
+        """Counts anew, and strikes at message `at`; what is late comes after `late` seconds, what is refused for this reason."""
         with self.lock:
-            self.at, self.kind, self.late = at, kind, late
+            self.at, self.kind, self.late, self.refusal = at, kind, late, refusal
             self.goes_on.set()
             self.goes_on = threading.Event()
-            self.trace = []  # (connection, whether it is the program's, message in words)
+            self.trace = []  # (connection, whether it is the program's, message in words, whether a server may refuse it)
             self.answers = 0
             self.fired = None  # (number, kind, message in words)
 
@@ -131,14 +146,25 @@ class Wire:
                 if connection.held and is_program:
                     connection.held.append(message)
                 return
-            self.trace.append((connection.number, is_program, words))
+            if is_program and connection.is_refused:
+                connection.is_refused = words != "> S"
+                return
+            may_refuse = is_program and connection.may_refuse(message, words)
+            self.trace.append((connection.number, is_program, words, may_refuse))
             is_answer = connection.is_answer(is_program, words)
             self.answers += is_answer
-            is_there = is_answer and self.answers == self.at if self.kind == "stopped" else len(self.trace) == self.at
+            if self.kind == "stopped":
+                is_there = is_answer and self.answers == self.at
+            elif self.kind == "refused":
+                # The Nth, or the next one: lives differ by a message or two.
+                is_there = may_refuse and self.at and len(self.trace) >= self.at and not self.fired
+            else:
+                is_there = len(self.trace) == self.at
             struck = self.kind if is_there else None
             if struck:
                 self.fired = (self.at, struck, f"connection {connection.number} {words}")
-                connection.is_silent = struck != "stopped"
+                connection.is_silent = struck not in ("stopped", "refused")
+                connection.is_refused = struck == "refused"
             goes_on = self.goes_on
             if struck == "stopped":
                 connection.signal_program(signal.SIGSTOP)
@@ -146,12 +172,22 @@ class Wire:
                 connection.held.append(message)
         if struck == "stopped":
             goes_on.wait()
+        if struck == "refused":
+            # A query of its own ends what was sent since the last Sync: the server itself fails it, and its transaction.
+            target.sendall(refusal(self.refusal))
         if struck in (None, "cut-after", "killed", "stopped"):
             target.sendall(message)
         if struck in ("cut-before", "cut-after"):
             connection.cut()
         if struck == "killed":
             connection.signal_program(signal.SIGKILL)
+
+
+def refusal(code):
+    """The query that a server refuses for this reason; a server that is stopping ends the connection."""
+    sql = ("SELECT pg_terminate_backend(pg_backend_pid())" if code == "57P01" else
+           f"DO $$ BEGIN RAISE EXCEPTION 'struck' USING ERRCODE = '{code}'; END $$").encode() + b"\0"
+    return b"Q" + struct.pack("!I", len(sql) + 4) + sql
 
 
 # What is done behind a filing, and not for it alone.

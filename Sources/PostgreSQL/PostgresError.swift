@@ -11,11 +11,11 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
         case interrupted
         /// A constraint of the database.
         case refused
-        /// A lock or a conflict with another transaction: to be tried again.
+        /// A lock, a conflict with another transaction, or too little memory or too many clients: to be tried again.
         case busy
         /// Of a statement; or a wrong password, an unknown database, or another reason not to be let in.
         case permission
-        case diskFull, readOnly, corrupt, shuttingDown, other
+        case diskFull, readOnly, corrupt, inputOutput, shuttingDown, other
     }
 
     /// Its class.
@@ -59,7 +59,8 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     /// See appendix A of PostgreSQL's manual.
     static func kind(of sqlState: String) -> Kind {
         switch sqlState {
-        case "40001", "40P01", "55P03", "57014": .busy
+        case "40001", "40P01", "53200", "53300", "53400", "55P03", "57014": .busy
+        case "58030": .inputOutput
         case "53100": .diskFull
         case "25006": .readOnly
         case "XX001", "XX002": .corrupt

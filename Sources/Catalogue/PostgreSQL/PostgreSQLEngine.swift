@@ -302,6 +302,7 @@ extension PostgresError: EngineError {
         case .diskFull: .diskFull
         case .readOnly: .readOnly
         case .corrupt: .corrupt
+        case .inputOutput: .inputOutput
         case .permission: .permission
         case .interrupted: .interrupted
         case .other: .other
