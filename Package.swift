@@ -102,8 +102,9 @@ let package = Package(
         module("QueueActors", ["LinuxKernel", "SystemMonitor"]),
         module("Systemd", ["FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
-        module("PhotoModel", ["FileValues", crypto]),
-        module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoModel", crypto, system]),
+        module("PhotoFormats", ["FileValues", crypto]),
+        module("PhotoModel", ["FileValues", "PhotoFormats"]),
+        module("Filing", ["CLinux", "FileValues", "LinuxKernel", "PhotoFormats", "PhotoModel", crypto, system]),
         // What hosts of one catalogue and one library decide.
         module("FleetRules"),
         // A client of PostgreSQL, in which the catalogue may be kept.
@@ -112,16 +113,18 @@ let package = Package(
         module(
             "Catalogue",
             [
-                "FileValues", "FleetRules", "LinuxKernel", "PhotoModel", "PostgreSQL", "QueueActors", "SystemMonitor",
+                "FileValues", "FleetRules", "LinuxKernel", "PhotoFormats", "PhotoModel", "PostgreSQL", "QueueActors",
+                "SystemMonitor",
                 database, databaseC, system,
             ]),
-        module("Settings", ["FileValues", "LinuxKernel", "PhotoModel", "Reporting", system]),
+        module("Settings", ["FileValues", "LinuxKernel", "PhotoFormats", "PhotoModel", "Reporting", system]),
         module("Reporting", ["FileValues"]),
         module("ControlProtocol", ["FileValues", "Reporting"]),
         module("CSV"),
-        module("Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", system]),
+        module(
+            "Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoFormats", "PhotoModel", system]),
         // Photos from the network: what is decided, and the program of its own that has the network.
-        module("Fetching", ["ControlProtocol", "FileValues", "PhotoModel", "Settings"]),
+        module("Fetching", ["ControlProtocol", "FileValues", "PhotoFormats", "PhotoModel", "Settings"]),
         .target(name: "CTransfers", cSettings: [checked]),
         module(
             "FetchService",
@@ -141,17 +144,20 @@ let package = Package(
         module(
             "Renditions",
             [
-                "Catalogue", "Decoding", "FileValues", "LinuxKernel", "PhotoModel", "Settings", "SystemMonitor", system,
+                "Catalogue", "Decoding", "FileValues", "LinuxKernel", "PhotoFormats", "PhotoModel", "Settings",
+                "SystemMonitor", system,
             ]),
         // The library as a whole: whether it is there, read again, taken over, its catalogue made anew.
         module(
-            "LibraryCare", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoModel", "Settings", system]),
+            "LibraryCare",
+            ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoFormats", "PhotoModel", "Settings", system]),
         // From a notice of the watch to the outcome of an arrival.
         module(
             "Ingest",
             [
                 "Catalogue", "ControlProtocol", "DirectoryWatch", "FileValues", "Filing", "FleetRules", "LibraryCare",
-                "LinuxKernel", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor", system,
+                "LinuxKernel", "PhotoFormats", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor",
+                system,
             ]),
         // The kinds of entry in the daemon's log, which the manual explains, and what every part of the daemon stands on.
         module("LogMessages", ["Systemd"]),
@@ -180,7 +186,8 @@ let package = Package(
             "Cards",
             [
                 "Catalogue", "ControlProtocol", "DaemonSupport", "FileValues", "Filing", "Importing", "LibraryCare",
-                "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings", "SystemMonitor",
+                "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings",
+                "SystemMonitor",
                 "Systemd",
                 logging, system,
             ]),
@@ -188,14 +195,16 @@ let package = Package(
             "Thumbnails",
             [
                 "Catalogue", "ControlProtocol", "DaemonSupport", "Decoding", "FileValues", "Ingest", "LinuxKernel",
-                "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor", logging, system,
+                "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor",
+                logging, system,
             ]),
         // The daemon, which puts all of it together.
         module(
             "DaemonHost",
             [
                 "Cards", "Catalogue", "ControlProtocol", "DaemonSupport", "DirectoryWatch", "FileValues", "Filing",
-                "Hooks", "Ingest", "LibraryCare", "Links", "LinuxKernel", "LogMessages", "PhotoModel", "QueueActors",
+                "Hooks", "Ingest", "LibraryCare", "Links", "LinuxKernel", "LogMessages", "PhotoModel",
+                "QueueActors",
                 "Reporting", "Settings", "SystemMonitor", "Systemd", "Thumbnails", logging, system,
             ]),
         module(
@@ -203,7 +212,8 @@ let package = Package(
             [
                 "Catalogue", "ControlProtocol", "DaemonHost", "DaemonSupport", "FileValues", "Hooks", "LibraryCare",
                 "LinuxKernel",
-                "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings", "SystemMonitor",
+                "Systemd",
                 arguments, logging,
             ]),
         // Commands: what they share, and those that are modules of their own.
@@ -213,20 +223,23 @@ let package = Package(
         module(
             "Watching",
             [
-                "CommandSupport", "DirectoryWatch", "FileValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings",
+                "CommandSupport", "DirectoryWatch", "FileValues", "LinuxKernel", "PhotoModel",
+                "Reporting", "Settings",
                 "SystemMonitor", arguments, system,
             ]),
         module(
             "CommandContact",
             [
-                "Catalogue", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "PhotoModel",
+                "Catalogue", "CommandSupport", "ControlProtocol", "FileValues", "LinuxKernel", "PhotoFormats",
+                "PhotoModel",
                 "Reporting",
                 "Settings", "SystemMonitor", arguments, system,
             ]),
         module(
             "Describing",
             [
-                "CSV", "Catalogue", "CommandContact", "CommandSupport", "FileValues", "LinuxKernel", "PhotoModel",
+                "CSV", "Catalogue", "CommandContact", "CommandSupport", "FileValues", "LinuxKernel", "PhotoFormats",
+                "PhotoModel",
                 "Reporting", arguments, system,
             ]),
         module(
@@ -250,7 +263,8 @@ let package = Package(
         module(
             "DropPages",
             [
-                "ControlProtocol", "DropStore", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "PhotoModel",
+                "ControlProtocol", "DropStore", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "PhotoFormats",
+                "PhotoModel",
                 "Reporting", "SystemMonitor", "WebAccounts", "WebServing",
             ]),
         .target(name: "CPasswords", cSettings: [checked]),
@@ -261,14 +275,16 @@ let package = Package(
             [
                 "CCompression", "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "FileValues",
                 "Filing",
-                "HTTPValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor", "WebAccounts",
+                "HTTPValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor",
+                "WebAccounts",
                 "WebServing", system,
             ], embedded: "Resources"),
         module(
             "WebProgram",
             [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DropPages", "DropStore",
-                "Explaining", "FileValues", "HTTPValues", "LinuxKernel", "PhotoModel", "Renditions", "Reporting",
+                "Explaining", "FileValues", "HTTPValues", "LinuxKernel", "PhotoModel", "Renditions",
+                "Reporting",
                 "Settings", "SystemMonitor", "Systemd",
                 "WebAccounts", "WebPages", "WebServing", system,
             ]),
@@ -279,7 +295,8 @@ let package = Package(
             dependencies: [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonProgram", "Decoding",
                 "Describing", "Explaining", "FetchService", "Fetching", "FileValues", "Filing", "Importing",
-                "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting", "Settings",
+                "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting",
+                "Settings",
                 "SystemMonitor",
                 "Top", "Watching", "WebAccounts", "WebProgram", "WebServing", arguments, system,
             ], swiftSettings: swiftSettings, linkerSettings: [small]),
@@ -313,7 +330,8 @@ let package = Package(
             name: "Snippets", dependencies: ["LinuxKernel", "SystemMonitor", system], path: "Examples/Snippets",
             swiftSettings: swiftSettings),
         .executableTarget(
-            name: "manual", dependencies: ["LogMessages", "PhotoModel", "Reporting", "Settings", "Systemd"],
+            name: "manual",
+            dependencies: ["LogMessages", "PhotoFormats", "PhotoModel", "Reporting", "Settings", "Systemd"],
             swiftSettings: swiftSettings),
         // Tests.
         .target(
@@ -355,12 +373,15 @@ let package = Package(
             name: "systemd-probe", dependencies: ["FileValues", "LinuxKernel", "Systemd", logging],
             path: "Tests/SystemdProbe", swiftSettings: swiftSettings),
         tests("SystemdTests", ["Systemd", "systemd-probe", logging], exclude: ["Scripts"]),
-        tests("PhotoModelTests", ["PhotoModel"]),
+        tests("PhotoModelTests", ["PhotoFormats", "PhotoModel"]),
         .executableTarget(
             name: "filing-probe",
-            dependencies: ["Catalogue", "FileValues", "Filing", "FleetRules", "LinuxKernel", "PhotoModel"],
+            dependencies: [
+                "Catalogue", "FileValues", "Filing", "FleetRules", "LinuxKernel", "PhotoFormats", "PhotoModel",
+            ],
             path: "Tests/FilingTests/Program", swiftSettings: swiftSettings),
-        tests("FilingTests", ["Catalogue", "Filing", "PhotoModel", "filing-probe"], exclude: ["Program"]),
+        tests(
+            "FilingTests", ["Catalogue", "Filing", "PhotoFormats", "PhotoModel", "filing-probe"], exclude: ["Program"]),
         .executableTarget(
             name: "decoder-probe", dependencies: ["CLinux", "DecoderService", "Decoding", "LinuxKernel"],
             path: "Tests/DecoderProbe", swiftSettings: swiftSettings),
@@ -384,13 +405,15 @@ let package = Package(
             "InboxTests",
             [
                 "Cards", "Catalogue", "ControlProtocol", "DaemonHost", "DaemonSupport", "Fetching", "Filing", "Hooks",
-                "Ingest", "LibraryCare", "Links", "LogMessages", "PhotoModel", "QueueActors", "Reporting", "Settings",
+                "Ingest", "LibraryCare", "Links", "LogMessages", "PhotoFormats", "PhotoModel", "QueueActors",
+                "Reporting", "Settings",
                 "SystemMonitor", "Systemd", logging,
             ]),
         tests(
             "EndToEndTests",
             [
-                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "PhotoModel", "PostgreSQL",
+                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "PhotoModel",
+                "PostgreSQL",
                 "PostgresSupport", "Reporting", "photoinbox", "photoinbox-fetch", "photoinboxd",
             ],
             exclude: ["Scripts"]),

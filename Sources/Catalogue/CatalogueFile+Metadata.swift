@@ -1,5 +1,6 @@
 package import FileValues
 import Foundation
+import PhotoFormats
 package import PhotoModel
 
 /// A photo whose metadata is to be read.

@@ -4,6 +4,7 @@ import Catalogue
 package import CommandContact
 package import CommandSupport
 import FileValues
+import PhotoFormats
 import PhotoModel
 import Reporting
 

@@ -4,6 +4,7 @@ package import CommandContact
 package import CommandSupport
 import FileValues
 import Glibc
+import PhotoFormats
 import PhotoModel
 import Reporting
 

@@ -2,6 +2,7 @@ import DropStore
 import FileValues
 import Filing
 import HTTPValues
+import PhotoFormats
 import PhotoModel
 
 /// Why a request by WebDAV is not done.

@@ -1,4 +1,5 @@
 package import FileValues
+import PhotoFormats
 import PhotoModel
 
 /// The name of a downloaded file, from the response, else from its address. Always a single safe name that the daemon

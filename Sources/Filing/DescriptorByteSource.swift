@@ -1,6 +1,6 @@
 import FileValues
 import LinuxKernel
-package import PhotoModel
+package import PhotoFormats
 import SystemPackage
 
 /// The bytes of a source file, read with pread(2), for the reader of photo formats.

@@ -1,5 +1,6 @@
 package import FileValues
 import LinuxKernel
+package import PhotoFormats
 package import PhotoModel
 import SystemPackage
 

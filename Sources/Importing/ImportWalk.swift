@@ -2,6 +2,7 @@ import Catalogue
 import FileValues
 import Filing
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 import SystemPackage
 

@@ -2,6 +2,7 @@ package import Catalogue
 package import FileValues
 package import Filing
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 import SystemPackage
 

@@ -1,6 +1,7 @@
 package import FileValues
 import Filing
 package import LinuxKernel
+import PhotoFormats
 import PhotoModel
 
 /// The files of a library. Only reads. Confined to one thread at a time.

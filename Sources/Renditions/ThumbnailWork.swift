@@ -3,6 +3,7 @@ package import Decoding
 package import FileValues
 import Glibc
 import LinuxKernel
+import PhotoFormats
 package import PhotoModel
 package import Settings
 import SystemMonitor

@@ -1,4 +1,5 @@
 package import FileValues
+package import PhotoFormats
 package import PhotoModel
 
 /// The whole configuration, consistent in itself; ``check(against:)`` checks the directories. See photoinbox.toml(5).

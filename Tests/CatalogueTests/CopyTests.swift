@@ -1,5 +1,6 @@
 import FileValues
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 import PostgresSupport
 import TestSupport

@@ -1,5 +1,6 @@
 import FileValues
 import GRDB
+import PhotoFormats
 import PhotoModel
 import Testing
 

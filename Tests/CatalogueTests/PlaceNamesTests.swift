@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Glibc
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 import TestSupport
 import Testing

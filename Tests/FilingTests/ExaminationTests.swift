@@ -2,7 +2,7 @@ import FileValues
 import Filing
 import Glibc
 import LinuxKernel
-import PhotoModel
+import PhotoFormats
 import SystemPackage
 import Testing
 

@@ -3,6 +3,7 @@ import Testing
 
 @testable import Catalogue
 @testable import Ingest
+@testable import PhotoFormats
 @testable import PhotoModel
 
 @Suite("FilingDecision: with whom proven files are filed, and beside what")

@@ -8,8 +8,8 @@ struct ArrowTests {
     static let below: Set<String> = [
         "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonSupport", "DirectoryWatch",
         "FileValues", "Filing", "FleetRules", "HTTPValues", "Ingest", "LibraryCare", "LinuxKernel", "LogMessages",
-        "PhotoModel", "PostgreSQL", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd", "WatchCore",
-        "WebServing",
+        "PhotoFormats", "PhotoModel", "PostgreSQL", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
+        "WatchCore", "WebServing",
     ]
     /// The modules of each feature.
     static let features: [Set<String>] = [

@@ -1,6 +1,7 @@
 import FileValues
 import Testing
 
+@testable import PhotoFormats
 @testable import PhotoModel
 
 @Suite("Civil dates")

@@ -1,6 +1,6 @@
 import FileValues
 import Foundation
-import PhotoModel
+import PhotoFormats
 
 /// The photos of Tests/Fixtures, beside this target's directory.
 enum Fixtures {

@@ -1,5 +1,6 @@
 import FileValues
 import Glibc
+import PhotoFormats
 import PhotoModel
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 
+@testable import PhotoFormats
 @testable import PhotoModel
 
 @Suite("The search for JPEG markers")

@@ -2,6 +2,7 @@ import FileValues
 import Foundation
 import Testing
 
+@testable import PhotoFormats
 @testable import PhotoModel
 
 @Suite("XML of photos is read without growing, nesting or reading outside of it")

@@ -1,4 +1,5 @@
 import FileValues
+import PhotoFormats
 import PhotoModel
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import FileValues
 import Foundation
-import PhotoModel
+import PhotoFormats
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import FileValues
 import Testing
 
+@testable import PhotoFormats
 @testable import PhotoModel
 
 @Suite("Sidecars say what people say of a photo, and keep whatever others have written")

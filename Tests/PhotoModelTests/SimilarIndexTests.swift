@@ -1,5 +1,6 @@
 import Testing
 
+@testable import PhotoFormats
 @testable import PhotoModel
 
 @Suite("Similar photos are found by hashes that differ in few bits")

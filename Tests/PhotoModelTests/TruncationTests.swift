@@ -1,3 +1,4 @@
+import PhotoFormats
 import PhotoModel
 import Testing
 

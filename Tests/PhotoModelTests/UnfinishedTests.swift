@@ -1,4 +1,4 @@
-import PhotoModel
+import PhotoFormats
 import TestSupport
 import Testing
 

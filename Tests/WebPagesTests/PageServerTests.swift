@@ -11,6 +11,7 @@ import Testing
 import WebAccounts
 import WebServing
 
+@testable import PhotoFormats
 @testable import PhotoModel
 @testable import WebPages
 

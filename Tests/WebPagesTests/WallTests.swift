@@ -6,6 +6,7 @@ import Foundation
 import Glibc
 import HTTPValues
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 import Reporting
 import SystemPackage

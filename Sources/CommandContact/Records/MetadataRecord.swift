@@ -1,5 +1,6 @@
 package import Catalogue
 import CommandSupport
+package import PhotoFormats
 package import PhotoModel
 package import Reporting
 

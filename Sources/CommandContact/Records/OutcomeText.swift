@@ -3,7 +3,7 @@ import CommandSupport
 import FileValues
 package import Reporting
 
-import enum PhotoModel.DateProvenance
+import enum PhotoFormats.DateProvenance
 
 // Records as text.
 

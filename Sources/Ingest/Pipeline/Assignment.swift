@@ -1,4 +1,5 @@
 import Filing
+import PhotoFormats
 package import PhotoModel
 
 /// What a worker is given at a time: one arrival that waited for its turn, or a set that is ready.

@@ -1,5 +1,6 @@
 import Catalogue
 import FileValues
+import PhotoFormats
 import PhotoModel
 
 /// With what proven files are filed as one, and beside what: a value, decided without I/O.

@@ -2,6 +2,7 @@ import Catalogue
 import FileValues
 import Filing
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 
 /// Results of arrivals, by their keys.

@@ -1,6 +1,7 @@
 import FileValues
 import Filing
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 import Settings
 

@@ -1,5 +1,6 @@
 package import FileValues
 package import Filing
+package import PhotoFormats
 package import PhotoModel
 package import Settings
 

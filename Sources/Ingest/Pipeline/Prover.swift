@@ -3,6 +3,7 @@ import FileValues
 import Filing
 import FleetRules
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 
 /// Examines one arrival after another until it is proven to be whole, or has another outcome. On the inbox's queue.

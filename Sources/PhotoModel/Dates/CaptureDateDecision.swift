@@ -1,4 +1,5 @@
 package import FileValues
+package import PhotoFormats
 
 /// The date by which a photo is filed.
 package struct CaptureDate: Equatable, Sendable {

@@ -1,4 +1,5 @@
 package import FileValues
+package import PhotoFormats
 
 /// Finds the date in names by cameras and programs: `IMG_20240131_120000.jpg`, `PXL_20240131_120000123.jpg`,
 /// `2024-01-31 12.00.00.jpg`, `Screenshot_2024-01-31-12-00-00.png`, `IMG-20240131-WA0001.jpg`.

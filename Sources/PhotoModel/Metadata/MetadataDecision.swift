@@ -1,3 +1,5 @@
+package import PhotoFormats
+
 /// Chooses among the sources of a photo's metadata by the rules of the Metadata Working Group (Guidelines for Handling
 /// Image Metadata, 2.0, 2 and 5), and records the contradictions.
 package struct MetadataDecision: Codable, Hashable, Sendable {

@@ -1,3 +1,5 @@
+package import PhotoFormats
+
 /// The populated place that is nearest to a photo's position, by the table of place names. The photo need not lie in it.
 package struct NearbyPlace: Codable, Hashable, Sendable {
     /// The source of the table, which its licence requires to be named where names of it are shown.

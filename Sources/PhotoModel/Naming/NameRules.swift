@@ -1,4 +1,5 @@
 package import FileValues
+import PhotoFormats
 
 /// The decision about a file in an inbox by its name.
 package enum NameDecision: Equatable, Sendable {

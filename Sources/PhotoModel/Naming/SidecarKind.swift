@@ -1,3 +1,5 @@
+import PhotoFormats
+
 /// The kinds of files that belong to a photo, by their names.
 package enum SidecarKind: String, CaseIterable, Hashable, Sendable {
     /// Adobe's metadata, `IMG_1.xmp` or `IMG_1.CR3.xmp`.

@@ -1,4 +1,5 @@
 import FileValues
+import PhotoFormats
 
 /// The names that Google Takeout gives to the JSON of a photo.
 ///

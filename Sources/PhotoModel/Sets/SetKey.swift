@@ -1,5 +1,6 @@
 // `_nfc` is the standard library's normalization, which Foundation uses too; there is no public API without Foundation.
 package import FileValues
+import PhotoFormats
 @_spi(_Unicode) import Swift
 
 /// The key by which files of one inbox are grouped into a set: their directory and the common stem of their names,

@@ -1,4 +1,5 @@
 package import FileValues
+import PhotoFormats
 
 /// The parts of a file's name that identify its set. Pure; names are bytes.
 package struct SetName: Hashable, Sendable {

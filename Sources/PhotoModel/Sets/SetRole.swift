@@ -1,3 +1,5 @@
+package import PhotoFormats
+
 /// The role of a file in its set.
 package enum SetRole: Hashable, Sendable {
     /// Sensor data.

@@ -1,4 +1,5 @@
 package import FileValues
+package import PhotoFormats
 
 /// The properties of a file that decide its set.
 package struct SetTraits: Hashable, Sendable {

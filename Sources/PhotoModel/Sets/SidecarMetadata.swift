@@ -1,4 +1,5 @@
 package import FileValues
+package import PhotoFormats
 
 /// What a sidecar says of its photo.
 package struct SidecarMetadata: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import FileValues
+package import PhotoFormats
 
 /// Checks whether a sidecar is complete, by its beginning and its end. Its content is not interpreted.
 package enum SidecarReader {

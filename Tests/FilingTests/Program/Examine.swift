@@ -2,6 +2,7 @@ import FileValues
 import Filing
 import Glibc
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 
 /// Examines files of `directory`, for campaigns with too many files for a daemon.

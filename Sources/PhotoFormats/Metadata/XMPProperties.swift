@@ -14,7 +14,7 @@ struct XMPValue: Equatable {
 }
 
 /// The properties of an XMP packet, by namespace and name: prefixes are free. XMP Specification, part 1, 7 (RDF/XML).
-struct XMPProperties: Equatable {
+package struct XMPProperties: Equatable {
     /// More than any packet is known to have; the rest is not read. Depth maps come in packets of many megabytes.
     static let longest = 1024 * 1024
     private static let rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -26,11 +26,11 @@ struct XMPProperties: Equatable {
     /// whose film is missing must not count as whole.
     private(set) var promisesFilm = false
 
-    init() {}
+    package init() {}
 
     /// Adds the properties of a packet, in place of those of the same name. Of a packet that is damaged, those before the
     /// damage are kept.
-    mutating func add(_ packet: [UInt8]) {
+    package mutating func add(_ packet: [UInt8]) {
         if Self.promisesFilm(packet) { promisesFilm = true }
         var reader = XMLReader(packet)
         while let event = try? reader.next() {

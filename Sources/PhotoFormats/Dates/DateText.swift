@@ -1,18 +1,22 @@
-import FileValues
+package import FileValues
 
 /// A parsed date: EXIF (`2024:01:31 12:34:56`), ISO 8601 (`2024-01-31T12:34:56.78+01:00`) and mixtures, which cameras
 /// write.
-struct DateText: Equatable {
-    let local: CivilDateTime
+package struct DateText: Equatable {
+    package let local: CivilDateTime
     /// Seconds east of UTC, if given.
-    let offset: Int32?
+    package let offset: Int32?
     /// Whether a time of day is given; if not, `local` is midnight.
-    let hasTime: Bool
+    package let hasTime: Bool
     /// What was read otherwise than it is written, as a clause for people.
-    var remark: String?
+    package var remark: String?
+
+    package init(local: CivilDateTime, offset: Int32?, hasTime: Bool, remark: String? = nil) {
+        (self.local, self.offset, self.hasTime, self.remark) = (local, offset, hasTime, remark)
+    }
 
     /// The reason why a text is not a date.
-    enum Refusal: Error, Equatable {
+    package enum Refusal: Error, Equatable {
         case blank, unreadable, zero, noSuchDay, noSuchTime
 
         /// For people, after the text itself.
@@ -28,7 +32,7 @@ struct DateText: Equatable {
     }
 
     /// Parses `bytes`; throws the reason if they are not a date. Text after a complete date and time is ignored.
-    static func parse(_ bytes: some Collection<UInt8>) throws(Refusal) -> DateText {
+    package static func parse(_ bytes: some Collection<UInt8>) throws(Refusal) -> DateText {
         var scanner = DigitScanner(bytes)
         scanner.skipSpaces()
         if scanner.isAtEnd || bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") || $0 == 0 }) {
@@ -91,13 +95,13 @@ struct DateText: Equatable {
     }
 
     /// An EXIF offset (`+01:00`, `Z`) as seconds east of UTC; nil if malformed or beyond 15 hours.
-    static func parseOffset(_ bytes: some Collection<UInt8>) -> Int32? {
+    package static func parseOffset(_ bytes: some Collection<UInt8>) -> Int32? {
         var scanner = DigitScanner(bytes)
         return scanner.offset()
     }
 
     /// EXIF's fraction of a second (`78` is 0.78 s) in nanoseconds; nil without a digit.
-    static func parseFraction(_ bytes: some Collection<UInt8>) -> Int? {
+    package static func parseFraction(_ bytes: some Collection<UInt8>) -> Int? {
         var scanner = DigitScanner(bytes)
         scanner.skipSpaces()
         guard let first = scanner.peek, isDigit(first) else { return nil }
@@ -106,27 +110,27 @@ struct DateText: Equatable {
 }
 
 /// Parses numbers and separators from the front of a text.
-struct DigitScanner {
+package struct DigitScanner {
     private var rest: ArraySlice<UInt8>
 
-    init(_ bytes: some Collection<UInt8>) { rest = Array(bytes.prefix(64))[...] }
+    package init(_ bytes: some Collection<UInt8>) { rest = Array(bytes.prefix(64))[...] }
 
-    var isAtEnd: Bool { rest.isEmpty }
-    var peek: UInt8? { rest.first }
+    package var isAtEnd: Bool { rest.isEmpty }
+    package var peek: UInt8? { rest.first }
 
-    mutating func skipSpaces() {
+    package mutating func skipSpaces() {
         while rest.first == UInt8(ascii: " ") { rest.removeFirst() }
     }
 
     /// Skips one byte if it is one of `separators`.
-    mutating func skip(oneOf separators: StaticString) -> Bool {
+    package mutating func skip(oneOf separators: StaticString) -> Bool {
         guard let first = rest.first, separators.withUTF8Buffer({ $0.contains(first) }) else { return false }
         rest.removeFirst()
         return true
     }
 
     /// Parses exactly `digits` digits; consumes nothing if there are fewer.
-    mutating func number(digits: Int) -> Int? {
+    package mutating func number(digits: Int) -> Int? {
         let taken = rest.prefix(digits)
         guard digits > 0, taken.count == digits, taken.allSatisfy(isDigit) else { return nil }
         rest.removeFirst(digits)
@@ -134,23 +138,25 @@ struct DigitScanner {
     }
 
     /// Whether one or two digits and a space come next.
-    var isDayOfMonth: Bool {
+    package var isDayOfMonth: Bool {
         let digits = rest.prefix(3).prefix(while: isDigit)
         return (1...2).contains(digits.count) && rest.dropFirst(digits.count).first == UInt8(ascii: " ")
     }
 
     /// Parses the letters that come next, in lower case; nil if there are none.
-    mutating func word() -> String? {
+    package mutating func word() -> String? {
         let letters = rest.prefix { (0x61...0x7A).contains($0 | 0x20) }
         rest = rest[letters.endIndex...]
         return letters.isEmpty ? nil : String(decoding: letters.map { $0 | 0x20 }, as: UTF8.self)
     }
 
     /// Parses at least one digit and at most `most`.
-    mutating func number(upTo most: Int) -> Int? { number(digits: rest.prefix(most).prefix(while: isDigit).count) }
+    package mutating func number(upTo most: Int) -> Int? {
+        number(digits: rest.prefix(most).prefix(while: isDigit).count)
+    }
 
     /// Parses all digits as a decimal fraction, in billionths.
-    mutating func fraction() -> Int {
+    package mutating func fraction() -> Int {
         var value = 0
         var unit = 100_000_000
         while let byte = rest.first, isDigit(byte) {
@@ -162,7 +168,7 @@ struct DigitScanner {
     }
 
     /// Parses `Z`, `+01:00`, `+0100` or `-03`.
-    mutating func offset() -> Int32? {
+    package mutating func offset() -> Int32? {
         skipSpaces()
         if skip(oneOf: "Z") { return 0 }
         let negative = rest.first == UInt8(ascii: "-")

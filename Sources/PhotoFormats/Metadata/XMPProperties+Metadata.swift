@@ -8,7 +8,7 @@ extension XMPProperties {
     /// The identifier of the extended XMP that belongs to this packet. XMP Specification, part 3, 1.1.3.1.
     var extendedIdentifier: String? { self[.xmpNote, "HasExtendedXMP"]?.plain }
 
-    var metadata: PhotoMetadata {
+    package var metadata: PhotoMetadata {
         var metadata = PhotoMetadata()
         func text(_ namespace: XMPNamespace, _ name: String) -> String? { keptText(self[namespace, name]?.plain) }
         metadata.title = text(.dublinCore, "title")

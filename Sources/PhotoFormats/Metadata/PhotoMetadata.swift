@@ -112,7 +112,7 @@ package struct PhotoMetadata: Codable, Hashable, Sendable {
 private func isBlank(_ character: Character) -> Bool { character.isWhitespace || character == "\0" }
 
 /// The text without blanks around it, of bounded length; nil if nothing is left. Line breaks stay.
-func keptText(_ text: String?, longest: Int = 8_000) -> String? {
+package func keptText(_ text: String?, longest: Int = 8_000) -> String? {
     guard let text, let first = text.firstIndex(where: { !isBlank($0) }),
         let last = text.lastIndex(where: { !isBlank($0) })
     else { return nil }
@@ -120,7 +120,7 @@ func keptText(_ text: String?, longest: Int = 8_000) -> String? {
 }
 
 /// The texts that are not blank, each once, at most 1,000.
-func keptTexts(_ texts: some Sequence<String>) -> [String] {
+package func keptTexts(_ texts: some Sequence<String>) -> [String] {
     var seen: Set<String> = []
     var kept: [String] = []
     for text in texts {

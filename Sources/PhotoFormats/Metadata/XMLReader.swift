@@ -234,7 +234,7 @@ struct XMLReader {
 }
 
 /// The text of UTF-16 bytes as UTF-8, without a byte order mark.
-func utf16(_ bytes: some Collection<UInt8>, isBigEndian: Bool) -> [UInt8] {
+package func utf16(_ bytes: some Collection<UInt8>, isBigEndian: Bool) -> [UInt8] {
     var units: [UInt16] = []
     units.reserveCapacity(bytes.count / 2)
     var first: UInt8?

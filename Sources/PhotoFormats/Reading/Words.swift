@@ -10,22 +10,22 @@ package func grouped(_ number: some BinaryInteger) -> String {
 }
 
 /// `count` bytes in words: `1 byte`, `1,048,576 bytes`.
-func byteCount(_ count: UInt64) -> String { count == 1 ? "1 byte" : "\(grouped(count)) bytes" }
+package func byteCount(_ count: UInt64) -> String { count == 1 ? "1 byte" : "\(grouped(count)) bytes" }
 
 extension Collection<UInt8> {
     /// Whether these bytes begin with the ASCII bytes of `text`.
-    func begins(with text: StaticString) -> Bool {
+    package func begins(with text: StaticString) -> Bool {
         text.withUTF8Buffer { prefix in starts(with: prefix) }
     }
 
     /// Whether these bytes are exactly the ASCII bytes of `text`.
-    func equals(_ text: StaticString) -> Bool {
+    package func equals(_ text: StaticString) -> Bool {
         text.withUTF8Buffer { other in elementsEqual(other) }
     }
 }
 
 /// ASCII lower case of one byte; other bytes unchanged.
-func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+package func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
 
 /// Whether the byte is an ASCII digit.
-func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+package func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
