@@ -253,7 +253,15 @@ let package = Package(
             "Explaining",
             [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Fetching", "FileValues", "Filing",
-                "LinuxKernel", "PhotoModel", "Renditions", "Reporting", "Settings",
+                "LibraryCare", "LinuxKernel", "PhotoModel", "Renditions", "Reporting", "Settings",
+            ]),
+        // `photoinbox setup`: facts, plan, steps.
+        module(
+            "SettingUp",
+            [
+                "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Explaining", "FileValues",
+                "Filing", "LibraryCare",
+                "LinuxKernel", "PhotoModel", "Reporting", "Settings", arguments, system,
             ]),
         // Pages: HTTP as values, and connections.
         module("HTTPValues", ["FileValues"]),
@@ -297,7 +305,7 @@ let package = Package(
                 "Describing", "Explaining", "FetchService", "Fetching", "FileValues", "Filing", "Importing",
                 "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting",
                 "Settings",
-                "SystemMonitor",
+                "SettingUp", "SystemMonitor",
                 "Top", "Watching", "WebAccounts", "WebProgram", "WebServing", arguments, system,
             ], swiftSettings: swiftSettings, linkerSettings: [small]),
         .executableTarget(
@@ -421,7 +429,8 @@ let package = Package(
             "CommandTests",
             [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "Describing", "DirectoryWatch",
-                "Explaining", "Reporting", "Settings", "Top", "Watching", "photoinbox", "photoinboxd", arguments,
+                "Explaining", "Reporting", "Settings", "SettingUp", "Top", "Watching", "photoinbox", "photoinboxd",
+                arguments,
                 database,
             ]),
         tests("ManualTests", ["LogMessages", "Settings", "Systemd", "manual", "photoinbox", "photoinboxd"]),

@@ -249,7 +249,7 @@ BUGS = [
           "if flock(file.raw, (shared ? LOCK_SH : LOCK_SH) | LOCK_NB) == 0 { return 0 }")], (places("plain", "drop second-daemon"),)),
     Bug("repair-strikes", "verify --repair strikes all where the library is not there",
         [(GUARD, "        guard held * 2 >= last.count else {", "        guard held * 2 >= 0 else {"),
-         ("photoinbox/Maintain/SelectedLibrary.swift", "        guard let catalogue else { return }", "        guard let catalogue, catalogue.path.isEmpty else { return }")],
+         ("Explaining/SelectedLibrary.swift", "        guard let catalogue else { return }", "        guard let catalogue, catalogue.path.isEmpty else { return }")],
         (places("plain", "drop library-moved repair rebuild"),)),
     Bug("idle-unseen", "an idle daemon does not look at its library",
         [("DaemonHost/Library/LibraryWatch.swift", "            check(library.path)\n", "            _ = library.path\n")],

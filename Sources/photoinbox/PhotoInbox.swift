@@ -9,6 +9,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
+import SettingUp
 import Settings
 import Top
 import WebProgram

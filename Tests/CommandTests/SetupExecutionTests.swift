@@ -8,7 +8,7 @@ import Reporting
 import TestSupport
 import Testing
 
-@testable import photoinbox
+@testable import SettingUp
 
 @Suite("What setup examines and carries out", .timeLimit(.minutes(60))) struct SetupExecutionTests: SetupSuite {
     @Test("The properties that systemctl shows are read")

@@ -5,7 +5,7 @@ import Reporting
 import Settings
 import Testing
 
-@testable import photoinbox
+@testable import SettingUp
 
 /// A machine of values, on which plans are carried out.
 struct SetupMachine {

@@ -7,7 +7,7 @@ import Settings
 import TestSupport
 import Testing
 
-@testable import photoinbox
+@testable import SettingUp
 
 @Suite("What setup plans", .timeLimit(.minutes(60))) struct SetupTests: SetupSuite {
     private static let beginnings: [(String, @Sendable (inout SetupMachine) -> Void)] = [

@@ -39,8 +39,8 @@ struct SourceSearchTests {
         "Describing/RejectsFile.swift": "the table of rejects",
         "photoinbox/Maintain/Bookmark.swift": "how far a verification is",
         "photoinbox/Renditions/SheetFile.swift": "contact sheets",
-        "photoinbox/Setup/SetupTest.swift": "the test photo, of eight pixels, that it has made itself",
-        "photoinbox/Setup/SetupExecution.swift": "the configuration and units, of which copies stay",
+        "SettingUp/SetupTest.swift": "the test photo, of eight pixels, that it has made itself",
+        "SettingUp/SetupExecution.swift": "the configuration and units, of which copies stay",
     ]
 
     private static var calls: Regex<(Substring, Substring?)> {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Catalogue
 import CommandContact
 import CommandSupport
+import Explaining
 import FileValues
 import Filing
 import Glibc

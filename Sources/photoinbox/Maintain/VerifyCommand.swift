@@ -3,6 +3,7 @@ import Catalogue
 import CommandContact
 import CommandSupport
 import ControlProtocol
+import Explaining
 import FileValues
 import Filing
 import Glibc

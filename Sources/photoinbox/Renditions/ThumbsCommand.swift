@@ -3,6 +3,7 @@ import Catalogue
 import CommandContact
 import CommandSupport
 import Decoding
+import Explaining
 import FileValues
 import Renditions
 import Reporting

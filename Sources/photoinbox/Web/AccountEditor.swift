@@ -3,6 +3,7 @@ import CommandSupport
 import FileValues
 import LinuxKernel
 import Reporting
+import SettingUp
 import SystemPackage
 import WebAccounts
 

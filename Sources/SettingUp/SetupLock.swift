@@ -1,16 +1,16 @@
-import CommandSupport
-import FileValues
+package import CommandSupport
+package import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
 
 /// A lock that excludes a second writer of the same file: an flock(2) on its directory, or on the nearest one above that
 /// exists, released by deinit or with the process. Without effect where the file system has no locks.
-final class SetupLock {
+package final class SetupLock {
     private var directory: OwnedDescriptor?
 
     /// Throws if another one, which `command` names, holds it. `file` must be without links.
-    init(of file: BytePath, against command: String = "setup") throws(CommandFailure) {
+    package init(of file: BytePath, against command: String = "setup") throws(CommandFailure) {
         for above in file.ancestors.reversed() {
             guard let found = try? openWithoutLinks(above) else { continue }
             let (number, inode) = (found.raw, (try? FileStatus(of: found))?.identity.inode)

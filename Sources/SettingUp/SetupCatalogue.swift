@@ -1,6 +1,7 @@
 import Catalogue
 import CommandContact
 import CommandSupport
+import Explaining
 import FileValues
 import Glibc
 import LinuxKernel

@@ -10,7 +10,7 @@ import PhotoModel
 import Reporting
 import Settings
 
-struct SetupCommand: Command {
+package struct SetupCommand: Command {
     static let configuration = CommandConfiguration(
         "setup", "Set up inbox, library, access and service, and test them.")
 

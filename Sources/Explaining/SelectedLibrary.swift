@@ -1,8 +1,7 @@
-import Catalogue
-import CommandContact
-import CommandSupport
-import Explaining
-import FileValues
+package import Catalogue
+package import CommandContact
+package import CommandSupport
+package import FileValues
 import Glibc
 import LibraryCare
 import LinuxKernel
@@ -12,14 +11,14 @@ import SystemPackage
 
 /// Which library a command works on, and whether its path leads to it: with another directory there, every photo would
 /// look lost.
-struct SelectedLibrary {
+package struct SelectedLibrary {
     /// Nil if nothing was filed and none is configured.
-    let path: BytePath?
+    package let path: BytePath?
     /// Former libraries that photos are recorded in.
-    let others: [BytePath]
+    package let others: [BytePath]
 
     /// The one that is `named`, else the configured one, else the one last filed into.
-    init(named: BytePath? = nil, _ places: Places, _ catalogue: CatalogueFile) throws {
+    package init(named: BytePath? = nil, _ places: Places, _ catalogue: CatalogueFile) throws {
         let known = try catalogue.libraries()
         let last = try catalogue.photos(matching: PhotoFilter(), limit: 1).first?.photo.library
         if let named {
@@ -37,7 +36,7 @@ struct SelectedLibrary {
     }
 
     /// The path that `catalogue` has for the directory at `path`, else the absolute path.
-    static func spelling(of path: BytePath, in catalogue: CatalogueFile?) throws -> BytePath {
+    package static func spelling(of path: BytePath, in catalogue: CatalogueFile?) throws -> BytePath {
         let here = SettingsContext.ofProcess().workingDirectory
         let absolute = path.isAbsolute ? path : normalised(here.appending(path))
         let known = try catalogue?.libraries() ?? []
@@ -46,12 +45,12 @@ struct SelectedLibrary {
     }
 
     /// Throws unless the library exists and is the one that `catalogue` knows.
-    func require(of catalogue: CatalogueFile) throws(CommandFailure) {
+    package func require(of catalogue: CatalogueFile) throws(CommandFailure) {
         if let path { try Self.require(path, of: catalogue) }
     }
 
     /// Without a catalogue it must only exist.
-    static func require(_ path: BytePath, of catalogue: CatalogueFile?) throws(CommandFailure) {
+    package static func require(_ path: BytePath, of catalogue: CatalogueFile?) throws(CommandFailure) {
         let root: OwnedDescriptor
         do throws(SystemCallError) { root = try openDirectory(path) } catch {
             if [.permissionDenied, .notPermitted].contains(error.code) { throw CommandFailure(error) }
