@@ -72,6 +72,12 @@ extension CatalogueFile {
         try hosts().first { !$0.isForgotten && $0.key != key && $0.inboxes.contains(name) }?.name
     }
 
+    /// The host that has an inbox of this name, or had it until it was forgotten.
+    package func host(ofInbox name: String) throws(CatalogueError) -> CatalogueHostRow? {
+        let hosts = try hosts().filter { $0.inboxes.contains(name) }
+        return hosts.first { !$0.isForgotten } ?? hosts.first
+    }
+
     /// How much of what this daemon had begun a database lacked that went back, and is finished again; since the last call.
     package func takeBegunAgain() -> Int { server?.memory?.takeBegunAgain() ?? 0 }
 

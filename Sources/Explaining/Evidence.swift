@@ -107,16 +107,16 @@ package struct EvidenceSearch {
             location = .outside(inbox.path)
         }
         if case .outside = location, let (inbox, path) = Location.inboxAndRest(file),
-            let host = try catalogue?.owner(ofInbox: inbox, but: nil)
+            let host = try catalogue?.host(ofInbox: inbox)
         {
-            location = .remoteInbox(name: inbox, host: host, path)
+            location = .remoteInbox(name: inbox, host: host.name, isForgotten: host.isForgotten, path)
         }
         var evidence = Evidence(location: location)
         evidence.daemon = daemon
         evidence.inboxes = known.inboxes
         switch location {
         case .inbox(let inbox, let path): try gather(inbox, path, &evidence)
-        case .remoteInbox(let inbox, _, let path):
+        case .remoteInbox(let inbox, _, _, let path):
             evidence.outcomes = try catalogue?.outcomes(forPath: path, inbox: inbox) ?? []
             try gatherPhoto(&evidence)
         case .library(let root, let path):

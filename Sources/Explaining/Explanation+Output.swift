@@ -27,7 +27,7 @@ extension Explanation: JSONRepresentable {
         var place: [JSONField] = []
         switch evidence.location {
         case .inbox(let inbox, let path): place = [JSONField("inbox", inbox.name)] + JSONField.path("path", path)
-        case .remoteInbox(let inbox, let host, let path):
+        case .remoteInbox(let inbox, let host, _, let path):
             place = [JSONField("inbox", inbox), JSONField("host", host)] + JSONField.path("path", path)
         case .library, .setAside, .outside: break
         }
@@ -72,7 +72,7 @@ extension Location {
     var displayName: String {
         switch self {
         case .inbox(let inbox, let path): "\(printable(inbox.name))/\(path.escaped)"
-        case .remoteInbox(let inbox, _, let path): "\(printable(inbox))/\(path.escaped)"
+        case .remoteInbox(let inbox, _, _, let path): "\(printable(inbox))/\(path.escaped)"
         case .library(let root, let path): root.appending(path).escaped
         case .setAside(let path), .outside(let path): path.escaped
         }

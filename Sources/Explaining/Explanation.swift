@@ -73,9 +73,13 @@ package struct Explanation {
             }
             return judge(outcome, evidence, now: now)
         case .inbox: return judgeInInbox(evidence, now: now)
-        case .remoteInbox(_, let host, _):
+        case .remoteInbox(_, let host, let isForgotten, _):
             guard let outcome = evidence.outcomes.first else {
-                return (.neverSeen, "not recorded; only \(printable(host)) knows whether it is in hand there")
+                let who =
+                    isForgotten
+                    ? "its host \(printable(host)) was forgotten"
+                    : "only \(printable(host)) knows whether it is in hand there"
+                return (.neverSeen, "not recorded; \(who)")
             }
             return judge(outcome, evidence, now: now)
         }
@@ -183,8 +187,11 @@ package struct Explanation {
     // MARK: - Rows
 
     private mutating func addRows() {
-        if case .remoteInbox(_, let host, _) = evidence.location {
-            add("host", "\(printable(host)), where the commands below are to be given")
+        if case .remoteInbox(_, let host, let isForgotten, _) = evidence.location {
+            add(
+                "host",
+                printable(host) + (isForgotten ? ", which was forgotten" : ", where the commands below are to be given")
+            )
         }
         addArrivalRows()
         if let links = evidence.linkFile, [.ignored, .withdrawn].contains(verdict) {

@@ -22,7 +22,7 @@ package struct KnownPlaces: Hashable {
 package enum Location: Hashable {
     case inbox(InboxPlace, BytePath)
     /// In an inbox of another host with the same catalogue.
-    case remoteInbox(name: String, host: String, BytePath)
+    case remoteInbox(name: String, host: String, isForgotten: Bool, BytePath)
     /// The library's root, and the path in it.
     case library(BytePath, BytePath)
     /// In a directory for files that were set aside, by its absolute path.

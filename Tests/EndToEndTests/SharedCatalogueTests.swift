@@ -104,8 +104,13 @@ extension EndToEnd {
             let json = try await house.ask("explain", "--json", "press-2/a.jpg")
             #expect(json.text.contains("\"host\":\"press-2\""), "\(json.text)")
             #expect(try await house.ask("explain", "press-3/a.jpg").text.contains("is outside every inbox"))
-            try await first.stop()
             try await second.stop()
+            #expect(try await house.ask("hosts", "forget", "press-2").ending == .status(0))
+            let forgotten = try await house.ask("explain", "press-2/a.jpg")
+            #expect(forgotten.text.contains("press-2, which was forgotten"), "\(forgotten.text)")
+            let lost = try await house.ask("explain", "press-2/b.jpg")
+            #expect(lost.text.contains("not recorded; its host press-2 was forgotten"), "\(lost.text)")
+            try await first.stop()
         }
 
         @Test("A server that is out of reach is found out by a daemon that has nothing to do")
