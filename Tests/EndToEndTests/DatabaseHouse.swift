@@ -8,16 +8,18 @@ import Testing
 /// A house whose catalogue is in a database of its own on the server of the tests, which it can be cut off from.
 struct DatabaseHouse {
     let house: House
-    private let server: PostgresServer
+    let server: PostgresServer
     let database: String
     /// Where the server's socket seems to be.
     private var socket: String { house.path("pg/.s.PGSQL.5432") }
 
     static let isAvailable = PostgresPrograms.debian != nil
 
-    init() throws {
+    /// `isAlone`: on a server of its own.
+    init(isAlone: Bool = false) throws {
         house = try House()
-        server = try PostgresServer.shared(try #require(PostgresPrograms.debian))
+        let programs = try #require(PostgresPrograms.debian)
+        server = try isAlone ? PostgresServer(programs) : PostgresServer.shared(programs)
         database = try server.makeDatabase()
         try makeDirectory(house.path("pg"))
         try connect()

@@ -113,6 +113,30 @@ extension EndToEnd {
             try await first.stop()
         }
 
+        @Test("status --all says that only a standby answers, and calls no host silent that it has not heard of since")
+        func standby() async throws {
+            let place = try DatabaseHouse(isAlone: true)
+            let house = place.house
+            let daemon = try await place.start()
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try await daemon.stop()
+            // As long as a standby is used for a primary that is down.
+            _ = try place.query("UPDATE host SET seen = seen - interval '1 hour'", in: "photoinbox")
+            try place.server.becomeStandby()
+            let shown = try await house.ask("status", "--all")
+            #expect(shown.text.contains("a standby: the hosts are shown as of "), "\(shown.text)")
+            #expect(shown.text.contains("library  1 photo, "), "\(shown.text)")
+            #expect(!shown.text.contains("silent"), "\(shown.text)")
+            guard case .status(let status) = shown.ending else {
+                Issue.record("\(shown.ending)")
+                return
+            }
+            #expect(status >= 3)
+            let json = try await house.ask("status", "--all", "--json")
+            #expect(json.text.contains("\"standby\":true"), "\(json.text)")
+        }
+
         @Test("A server that is out of reach is found out by a daemon that has nothing to do")
         func idle() async throws {
             let place = try DatabaseHouse()

@@ -76,9 +76,14 @@ public final class PostgresServer: Sendable {
             $as "$2/initdb" --no-sync -A trust -U tester -E UTF8 --locale=C -D data >initdb.log 2>&1 ||
                 { cat initdb.log >&2; rm -rf "$1"; exit 1; }
             $as sed -i '1i local all guarded scram-sha-256' data/pg_hba.conf
-            $as "$2/postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c synchronous_standby_names=nowhere \
-                -c synchronous_commit=local -c max_connections=50 >log 2>&1 </dev/null &
-            server=$!; cat >/dev/null; kill -QUIT $server; wait $server || true; rm -rf "$1"
+            # It is begun again whenever it ends.
+            while [ ! -e over ]; do
+                $as "$2/postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c synchronous_standby_names=nowhere \
+                    -c synchronous_commit=local -c max_connections=50 >>log 2>&1 </dev/null || true
+            done &
+            loop=$!; cat >/dev/null; touch over
+            while kill -0 $loop 2>&-; do kill -QUIT $(head -n 1 data/postmaster.pid) 2>&- || true; sleep 0.1; done
+            rm -rf "$1"
             """
         // Its end is what the script waits for; it is never closed.
         var ends: [Int32] = [0, 0]
@@ -96,6 +101,24 @@ public final class PostgresServer: Sendable {
             guard ContinuousClock.now < end, waitpid(script, nil, WNOHANG) == 0 else {
                 throw ServerDidNotStart(directory: directory)
             }
+            usleep(20_000)
+        }
+    }
+
+    /// Begins it again as a standby, whose primary is never there: it answers, and takes no writes.
+    public func becomeStandby() throws {
+        try runProgram([
+            "/bin/sh", "-c", "cd \"$0\" && touch standby.signal && kill -INT $(head -n 1 postmaster.pid)",
+            "\(directory)/data",
+        ])
+        let end = ContinuousClock.now + .seconds(waitLimit)
+        while true {
+            let reading = PostgresParameters(parameters().connection, applicationName: "tests", writes: false)
+            let rows = try? PostgresConnection(reading).transaction(.read, within: .seconds(5)) {
+                try $0.rows("SELECT pg_is_in_recovery()::int").map(\.values)
+            }
+            if rows == [[.integer(1)]] { return }
+            guard ContinuousClock.now < end else { throw ServerDidNotStart(directory: directory) }
             usleep(20_000)
         }
     }
