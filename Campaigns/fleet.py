@@ -184,14 +184,17 @@ def step(scenario, struck, at, then, options):
     (a, *others), fired, samples, told = fleet.hosts, None, [], []
 
     def stands(host):
-        """What it was struck at, once it stands still; None if it has done its work before."""
-        waiting = Waiting(f"standstill, or rest, of {host.name}")
+        """What it was struck at, once it stands still; None if it has done its work before, or waits for the one that stands."""
+        is_patient = scenario.may_wait and host is not a
+        waiting = Waiting(f"standstill, or rest, of {host.name}", 10 if is_patient else None)
         while not (found := host.daemon.fired() if struck == "call" else host.wire.fired):
             if host.has_done and not (host is a and fleet.look()):
                 host.go_on()
                 return None
             if host is not a:
                 a.age()
+            if is_patient and waiting.left <= 0:
+                return None
             waiting.once()
         host.wait_still()
         return found

@@ -323,7 +323,7 @@ BUGS = [
     Bug("undo-amid-refiling", "a photo is returned while it is missing and filed again",
         [(USES, "if use.mayBegin(beside: other) { continue }",
           "if use.mayBegin(beside: other) || other == .supersession { continue }")], (test("HostTests/supersession"),)),
-    Bug("sidecar-twice", "two hosts may add the same sidecar to a set at once",
+    Bug("sidecar-added-twice", "two hosts may add the same sidecar to a set at once",
         [(INTENTS, "guard isTaken == true else { return }", "guard isTaken == nil else { return }")],
         (test("SetRowsTests/sidecarOfASetOnce"),)),
     Bug("sidecars-last", "of a set that is known, photos are set aside before their sidecars",
