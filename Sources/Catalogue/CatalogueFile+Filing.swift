@@ -156,9 +156,11 @@ extension CatalogueFile {
 
     /// Has intents that were lost to another daemon be begun again, all or none. Throws
     /// ``CatalogueError/Code/beingFiled(intent:)`` while another is begun for a content, unless that one's daemon is away;
-    /// ``CatalogueError/Code/alreadyRecorded(photo:)`` if another photo than `old` has it.
+    /// ``CatalogueError/Code/alreadyRecorded(photo:)`` if another photo than `old` has it; ``CatalogueError/Code/busy`` while `old`
+    /// is being returned, for one.
     package func beginAgain(_ intents: [StoredIntent], superseding old: Int64? = nil) throws(CatalogueError) {
         try write("beginning a filing again") { db in
+            if let old { try requireReplaceable(old, db) }
             for intent in intents {
                 try claim(intent.photo.sha256, superseding: old, db)
                 try db.run("UPDATE intent SET step = 'begun' WHERE id = ? AND step = 'lost'", [intent.id])

@@ -240,8 +240,14 @@ struct HostTests {
         #expect(
             try failure { _ = try b.commitFilings([filing]) }.message
                 == "this photo is being returned to the inbox card")
+        // Nor is one begun again that was lost, and whose copy would be filed in its place.
+        let lost = try #require(try b.pendingIntents(inbox: "desk").first)
+        try b.giveUp(lost.id)
+        let refused = try failure { try b.beginAgain([lost], superseding: missing) }
+        #expect(refused.message == "this photo is being returned to the inbox card" && refused.code == .busy)
         try a.endRequest(request, at: noon, move: nil)
-        #expect(try b.pendingIntents(inbox: "desk").map(\.step) == [.begun])
+        #expect(try b.pendingIntents(inbox: "desk").map(\.step) == [.lost])
+        try b.beginAgain([lost], superseding: missing)
         _ = try b.commitFilings([filing])
         #expect(try b.photo(id: missing)?.supersededAt == noon)
     }
