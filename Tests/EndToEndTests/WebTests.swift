@@ -27,7 +27,7 @@ private enum Browser: String, CaseIterable, CustomTestStringConvertible {
             + (self == .chromium ? ".py" : "_firefox.py")
         let run = try RunningProgram([Self.python, path] + arguments + [directory, "\(Int(waitLimit / 10))"])
         let ending = try await run.ending()
-        #expect(ending == .status(0), "\(run.lines.suffix(30).joined(separator: "\n"))")
+        #expect(ending == .status(0), "\(run.lines.suffix(120).joined(separator: "\n"))")
         let shots = Tree.files(below: directory).filter { $0.key.hasSuffix(".png") }
         #expect(shots.count == screenshots[self])
     }

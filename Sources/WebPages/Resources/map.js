@@ -27,6 +27,8 @@ export class WorldMap {
   #shown = new Map();
   #asked = null;
   #isReading = false;
+  // To a view with all places.
+  #isGoing = false;
   #again = new Again(async () => this.element.isConnected && this.open(), () => {});
   // Of the state that was read last.
   #mark;
@@ -123,9 +125,14 @@ export class WorldMap {
     this.#map.fitBounds([[south, west], [north, east]], { padding: [48, 48], maxZoom: closest });
   }
 
+  /** Goes to a view with all places. Nothing else is read until then: that would end this, and the view that follows is read. */
   async #showAll() {
+    if (this.#isGoing) return;
+    this.#isGoing = true;
     const cells = await this.#places(EARTH);
+    this.#isGoing = false;
     if (cells?.length > 0) this.#fit(cells);
+    else if (this.element.isConnected) await this.#read();
   }
 
   #view(map) {
@@ -134,6 +141,7 @@ export class WorldMap {
   }
 
   async #read() {
+    if (this.#isGoing) return;
     const view = this.#view(this.#map);
     const cells = await this.#places(view);
     if (cells) this.#draw(apart(cells, view.zoom));
