@@ -234,6 +234,8 @@ def following(page):
     expect(remark).to_contain_text(f"{before} photos match.")
     expect(page.locator(f".wall a[href='{fresh}']")).to_have_count(0)
     page.get_by_role("link", name="All photos").click()
+    # The wall of the search stands until then.
+    expect(remark).to_be_empty()
     stop(page)
     step("a search has what is filed meanwhile, and not what is taken back")
 
