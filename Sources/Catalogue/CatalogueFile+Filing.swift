@@ -59,7 +59,7 @@ extension CatalogueFile {
         try intents.map { intent in
             // Sidecars of different photos may have the same bytes.
             if intent.photo.part.isSidecar { try claimSidecar(intent, db) }
-            if let old = intent.supersedes { try requireReplaceable(old, db) }
+            if let old = intent.supersedes { try requireReplaceable(old, Self.beginning, db) }
             if !intent.photo.part.isSidecar { try claim(intent.photo.sha256, superseding: intent.supersedes, db) }
             let columns = intent.columns
             let id = try db.insert(columns, into: "intent")
@@ -159,8 +159,9 @@ extension CatalogueFile {
     /// ``CatalogueError/Code/alreadyRecorded(photo:)`` if another photo than `old` has it; ``CatalogueError/Code/busy`` while `old`
     /// is being returned, for one.
     package func beginAgain(_ intents: [StoredIntent], superseding old: Int64? = nil) throws(CatalogueError) {
-        try write("beginning a filing again") { db in
-            if let old { try requireReplaceable(old, db) }
+        let operation = "beginning a filing again"
+        try write(operation) { db in
+            if let old { try requireReplaceable(old, operation, db) }
             for intent in intents {
                 try claim(intent.photo.sha256, superseding: old, db)
                 try db.run("UPDATE intent SET step = 'begun' WHERE id = ? AND step = 'lost'", [intent.id])
@@ -268,7 +269,7 @@ extension CatalogueFile {
     private func commit(_ filing: FilingCommit, _ db: any CatalogueTransaction) throws -> FiledIDs {
         let photo = filing.photo
         for old in filing.supersedes {
-            try requireReplaceable(old, db)
+            try requireReplaceable(old, "recording a filing", db)
             try db.run(
                 "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
                 [filing.filedAt.nanosecondsSince1970, old])
@@ -295,9 +296,11 @@ extension CatalogueFile {
 
     /// Requires that a photo whose file was found missing may be filed again, or its place be another's: that its file is not
     /// being moved by a person, for one.
-    private func requireReplaceable(_ photo: Int64, _ db: any CatalogueTransaction) throws {
+    private func requireReplaceable(
+        _ photo: Int64, _ operation: String, _ db: any CatalogueTransaction
+    ) throws {
         _ = try lock(photo, db)
-        try require(.supersession, of: photo, Self.beginning, db)
+        try require(.supersession, of: photo, operation, db)
     }
 
     private func recorded(_ hash: [UInt8], _ db: any CatalogueTransaction) throws -> Int64? {

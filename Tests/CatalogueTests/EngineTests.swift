@@ -1,4 +1,6 @@
 import FileValues
+import GRDB
+import GRDBSQLite
 import LinuxKernel
 import TestSupport
 import Testing
@@ -77,6 +79,25 @@ struct EngineTests {
         let row = try stored(["b": bytes])
         #expect(try row.bytes("b") == bytes)
         #expect(try row.path("b") == BytePath(bytes))
+    }
+
+    @Test("A read writes nothing, and leaves statements compiled")
+    func reading() throws {
+        let insert = "INSERT INTO one (n) VALUES (?)"
+        try engine.write { db in try db.run(insert, [0]) }
+        #expect(throws: (any Error).self) { try engine.read { db in try db.run(insert, [0]) } }
+        for count in 1..<10 {
+            #expect(try engine.read { db in try db.value(Int.self, "SELECT count(*) FROM one") } == count)
+            try engine.write { db in try db.run(insert, [Int64(count)]) }
+        }
+        try engine.read { db in
+            guard let db = (db as? SQLiteTransaction)?.db else { return }
+            var next = sqlite3_next_stmt(db.sqliteConnection, nil)
+            while let statement = next {
+                #expect(sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 0) == 0)
+                next = sqlite3_next_stmt(db.sqliteConnection, statement)
+            }
+        }
     }
 
     @Test("What is nothing is no empty text, and no empty bytes")

@@ -55,8 +55,8 @@ final class SQLiteEngine: CatalogueEngine {
     func read<Value>(
         while goesOn: (() -> Bool)? = nil, _ body: (any CatalogueTransaction) throws -> Value
     ) throws -> Value {
-        try queue.read { db in
-            let transaction = SQLiteTransaction(db: db, statements: statements)
+        try reading { db in
+            let transaction = SQLiteTransaction(db: db, statements: statements, isReading: true)
             guard let goesOn else { return try body(transaction) }
             let condition = Condition(goesOn)
             let context = Unmanaged.passUnretained(condition).toOpaque()
@@ -71,8 +71,22 @@ final class SQLiteEngine: CatalogueEngine {
         }
     }
 
+    /// In a transaction that sees one state. GRDB's own way of reading with a connection that writes sets `query_only`, after
+    /// which SQLite compiles all its statements again.
+    private func reading<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try queue.unsafeRead { db in
+            var value: Value?
+            try db.inTransaction(.deferred) {
+                value = try body(db)
+                return .commit
+            }
+            guard let value else { throw DatabaseError(message: "a transaction has no value") }
+            return value
+        }
+    }
+
     func write<Value>(_ body: (any CatalogueTransaction) throws -> Value) throws -> Value {
-        try queue.write { db in try body(SQLiteTransaction(db: db, statements: statements)) }
+        try queue.write { db in try body(SQLiteTransaction(db: db, statements: statements, isReading: false)) }
     }
 
     // MARK: - The file

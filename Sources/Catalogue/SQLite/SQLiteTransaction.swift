@@ -6,6 +6,8 @@ import LinuxKernel
 struct SQLiteTransaction: CatalogueTransaction {
     let db: Database
     let statements: Locked<[String: SQLColumns]>
+    /// Whether a statement that writes is an error.
+    let isReading: Bool
     /// Statements that are kept. Searches have many forms, so the number is limited.
     private static let most = 300
 
@@ -75,6 +77,14 @@ struct SQLiteTransaction: CatalogueTransaction {
     // MARK: - Statements
 
     private func prepare(_ sql: String) throws -> (statement: Statement, columns: SQLColumns) {
+        let prepared = try compiled(sql)
+        guard !isReading || sqlite3_stmt_readonly(prepared.statement.sqliteStatement) != 0 else {
+            throw DatabaseError(resultCode: .SQLITE_READONLY, message: "this statement writes", sql: sql)
+        }
+        return prepared
+    }
+
+    private func compiled(_ sql: String) throws -> (statement: Statement, columns: SQLColumns) {
         let (known, count) = statements.withLock { ($0[sql], $0.count) }
         guard known != nil || count < Self.most else {
             let statement = try db.makeStatement(sql: sql)
