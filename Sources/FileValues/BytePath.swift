@@ -92,13 +92,11 @@ public struct BytePath: Hashable, Sendable {
 
     /// Calls `body` with the bytes as a C string, for system calls.
     public func withCString<R, E: Error>(_ body: (UnsafePointer<CChar>) throws(E) -> R) throws(E) -> R {
-        var terminated = ContiguousArray<CChar>()
-        terminated.reserveCapacity(bytes.count + 1)
-        for byte in bytes { terminated.append(CChar(bitPattern: byte)) }
-        terminated.append(0)
-        // The rethrowing buffer call would lose the error's type, so its result is passed as a value.
-        let result: Result<R, E> = terminated.withUnsafeBufferPointer { buffer in
+        // The rethrowing call would lose the error's type, so its result is passed as a value.
+        let result: Result<R, E> = withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) { buffer in
             guard let base = buffer.baseAddress else { preconditionFailure("a terminated buffer is never empty") }
+            for (index, byte) in bytes.enumerated() { buffer.initializeElement(at: index, to: CChar(bitPattern: byte)) }
+            buffer.initializeElement(at: bytes.count, to: 0)
             do throws(E) { return .success(try body(base)) } catch { return .failure(error) }
         }
         return try result.get()

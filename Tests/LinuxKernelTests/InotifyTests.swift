@@ -121,6 +121,25 @@ struct DirectoryReaderTests {
         }
     }
 
+    @Test("The names of a small directory are listed at once, and of no larger one")
+    func allNames() throws {
+        let scratch = try ScratchDirectory()
+        let directory = try openDirectory(scratch.bytePath)
+        let reader = DirectoryReader(capacity: 4096)
+        var names: Set<BytePath> = []
+        for number in 0..<200 {
+            // Twice: the position is reset.
+            for _ in 0..<2 {
+                let found = try reader.allNames(in: directory)
+                if number < 100 { #expect(found == names) } else { #expect(found == nil || found == names) }
+            }
+            let name = BytePath("IMG_\(1000 + number).JPG")
+            _ = try directory.openBeneath(name, [.write, .createNew])
+            names.insert(name)
+        }
+        #expect(try reader.allNames(in: directory) == nil)
+    }
+
     @Test("Records with a wrong length are ignored")
     func malformed() {
         var bytes = [UInt8](repeating: 0, count: 24)

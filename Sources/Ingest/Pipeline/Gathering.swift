@@ -42,12 +42,13 @@ extension ReadyMember {
         return conclusion
     }
 
-    /// What lies beside it and seems to belong to it, by the few names that devices and programs write: a listing would
-    /// cost more with each file that is there.
+    /// What lies beside it and seems to belong to it, by the few names that devices and programs write. They are looked for in
+    /// a listing, which takes two system calls, but one by one where many files are there.
     private func companions(_ spec: InboxSpec) -> Set<BytePath> {
         let directory = key.path.parent
+        let listed = try? DirectoryReader(capacity: 4096).allNames(in: source.directory)
         var found: Set<BytePath> = []
-        for name in SetRules.likelyCompanions(of: self.name) {
+        for name in SetRules.likelyCompanions(of: self.name) where listed?.contains(name) ?? true {
             guard let status = try? FileStatus(of: name, in: source.directory), status.kind == .regular else {
                 continue
             }

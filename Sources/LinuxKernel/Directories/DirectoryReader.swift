@@ -51,15 +51,34 @@ public final class DirectoryReader {
         _ directory: borrowing OwnedDescriptor, isAtStart: Bool = false,
         _ body: (UnsafeRawBufferPointer, UInt64, FileKind) -> Void
     ) throws(SystemCallError) {
-        let descriptor = directory.raw
-        if !isAtStart { try systemCall("lseek") { lseek(descriptor, 0, SEEK_SET) } }
+        if !isAtStart { try rewind(directory) }
         while true {
-            let count = try systemCall("getdents64") {
-                clinux_getdents64(descriptor, buffer.baseAddress, UInt64(buffer.count))
-            }
-            if count == 0 { return }
-            Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)]), body)
+            let records = try next(directory)
+            if records.isEmpty { return }
+            Self.parse(records, body)
         }
+    }
+
+    /// The names in an open directory except `.` and `..`; nil if they are more than fit into the buffer.
+    package func allNames(in directory: borrowing OwnedDescriptor) throws(SystemCallError) -> Set<BytePath>? {
+        try rewind(directory)
+        var names: Set<BytePath> = []
+        Self.parse(try next(directory)) { name, _, _ in names.insert(BytePath(name)) }
+        return try next(directory).isEmpty ? names : nil
+    }
+
+    private func rewind(_ directory: borrowing OwnedDescriptor) throws(SystemCallError) {
+        let descriptor = directory.raw
+        try systemCall("lseek") { lseek(descriptor, 0, SEEK_SET) }
+    }
+
+    /// The next records of a directory; none at its end.
+    private func next(_ directory: borrowing OwnedDescriptor) throws(SystemCallError) -> UnsafeRawBufferPointer {
+        let descriptor = directory.raw
+        let count = try systemCall("getdents64") {
+            clinux_getdents64(descriptor, buffer.baseAddress, UInt64(buffer.count))
+        }
+        return UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)])
     }
 
     /// Parses the records of one read: u64 inode, i64 offset, u16 length, u8 type, then the name up to its NUL.

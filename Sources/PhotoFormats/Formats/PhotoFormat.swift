@@ -63,7 +63,11 @@ package enum PhotoFormat: String, CaseIterable, Hashable, Sendable {
 
     /// The formats with the extension `ending`, in lower case without its dot.
     package static func formats(withExtension ending: some Collection<UInt8>) -> [PhotoFormat] {
-        allCases.filter { $0.agrees(withExtension: ending) }
+        byExtension[Array(ending)] ?? []
+    }
+
+    private static let byExtension: [[UInt8]: [PhotoFormat]] = allCases.reduce(into: [:]) { formats, format in
+        for ending in format.usualExtensions { formats[Array(ending.utf8), default: []].append(format) }
     }
 
     /// What shows that a file of this format is complete.

@@ -59,36 +59,39 @@ package enum SetRules {
     package static func likelyCompanions(of name: SetName) -> [BytePath] {
         var found: [BytePath] = []
         let stem = Array(name.photo?.stem.bytes ?? Array(name.name.bytes.dropLast(name.ending.count)))
-        func add(_ endings: [String], after stem: [UInt8]) {
-            for ending in endings {
-                found.append(BytePath(stem + Array(".\(ending)".utf8)))
-                found.append(BytePath(stem + Array(".\(ending.uppercased())".utf8)))
-            }
+        func add(_ endings: [[UInt8]], after stem: [UInt8]) {
+            for ending in endings { found.append(BytePath(stem + ending)) }
         }
         let pairs = PhotoFormat.formats(withExtension: name.name.lowercasedExtension).contains(where: \.comesInPairs)
         switch name.role {
         case .picture where !pairs: add(sidecars, after: stem)
         case .sidecar:
             if let photo = name.photo { found.append(photo) }
-            add(pictures + raws + films + ["png"], after: stem)
+            add(pictures + raws + films + otherPictures, after: stem)
         case .raw: add(pictures + sidecars, after: stem)
         case .picture: add(pictures + raws + films + sidecars, after: stem)
         case .film: add(pictures + sidecars, after: stem)
         case nil: return []
         }
         if name.role?.isSidecar == false {
-            add(["xmp"], after: name.name.bytes)
+            add(xmp, after: name.name.bytes)
             found += Takeout.candidates(for: name.name)
         }
         return found.filter { $0 != name.name && $0.bytes.count <= SafeName.longest }
     }
 
-    private static let pictures = ["jpg", "jpeg", "heic", "heif", "hif"]
-    private static let raws = [
-        "dng", "cr2", "cr3", "crw", "nef", "nrw", "arw", "raf", "rw2", "orf", "pef", "srw", "mrw", "x3f",
-    ]
-    private static let films = ["mov", "mp4"]
-    private static let sidecars = ["xmp", "aae", "thm"]
+    private static let pictures = endings("jpg", "jpeg", "heic", "heif", "hif")
+    private static let otherPictures = endings("png")
+    private static let raws = endings(
+        "dng", "cr2", "cr3", "crw", "nef", "nrw", "arw", "raf", "rw2", "orf", "pef", "srw", "mrw", "x3f")
+    private static let films = endings("mov", "mp4")
+    private static let sidecars = endings("xmp", "aae", "thm")
+    private static let xmp = endings("xmp")
+
+    /// With their dots, in both cases.
+    private static func endings(_ names: String...) -> [[UInt8]] {
+        names.flatMap { [Array(".\($0)".utf8), Array(".\($0.uppercased())".utf8)] }
+    }
 }
 
 extension PhotoFormat {
