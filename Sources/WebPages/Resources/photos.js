@@ -294,7 +294,7 @@ export class Photos {
       if (!wanted) return announce("A date is like 2019, 2019-07 or 2019-07-14.");
       const found = this.#wall.jump(wanted);
       if (!found) return announce("There is no photo.");
-      const isThere = found.day >= wanted.first && found.day !== NO_DATE;
+      const isThere = found.day >= wanted.first && found.day <= wanted.last && found.day !== NO_DATE;
       announce(`${isThere ? "" : "No photo then. "}${dayText(found.day)}, ${count(found.photos, "photo", "photos")}`);
     };
     return form;

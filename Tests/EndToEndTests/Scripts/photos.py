@@ -249,9 +249,14 @@ def jump(page):
     field.fill("July")
     field.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("A date is like")
-    field.fill("2030")
-    field.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("No photo then")
+    # Later than all photos, and earlier.
+    for year in ("2030", "1850"):
+        field.fill(year)
+        field.press("Enter")
+        expect(page.get_by_role("status")).to_contain_text("No photo then")
+        field.fill("2021-07")
+        field.press("Enter")
+        expect(page.get_by_role("status")).to_have_text("Sunday, 4 July 2021, 12 photos")
     step("a date leads to its day")
 
 
