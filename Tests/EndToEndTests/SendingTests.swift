@@ -80,7 +80,7 @@ extension EndToEnd {
                 program: try house.launch(
                     path: "/usr/bin/strace",
                     [
-                        "-f", "-qq", "-o", "/dev/null", "-P", house.inbox + "/.photo-inbox-drop/ledger", "-e",
+                        "-D", "-f", "-qq", "-o", "/dev/null", "-P", house.inbox + "/.photo-inbox-drop/ledger", "-e",
                         "inject=fsync:error=ENOSPC:when=1", BuiltPrograms.path("photoinbox"), "web", "--port", "0",
                         "--config", house.path("photoinbox.toml"),
                     ]))

@@ -1,5 +1,6 @@
 import LinuxKernel
 import Logging
+import TestSupport
 
 @testable import DaemonSupport
 
@@ -15,8 +16,13 @@ final class KeptLog: LogHandler, Sendable {
 
     var lines: [String] { kept.withLock { $0 } }
 
-    /// The next line with `part`, among those that no wait has passed yet.
+    /// The next line with `part`, among those that no wait has passed yet; nil if none comes in time, and then for good.
     func line(holding part: String) async -> String? {
+        let limit = Task {
+            try await Task.sleep(for: .seconds(waitLimit))
+            continuation.finish()
+        }
+        defer { limit.cancel() }
         for await line in stream where line.contains(part) { return line }
         return nil
     }
