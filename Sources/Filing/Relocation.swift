@@ -13,7 +13,7 @@ package enum Relocation: Hashable, Sendable {
 extension SourceFile {
     /// Moves the unchanged file into `subdirectory` of `root`, durably.
     ///
-    /// Uses a rename that replaces nothing if both are on one mount, else a verified copy and a removal. The new name
+    /// Uses a rename that replaces nothing if both are on one mount that has it, else a verified copy and a removal. The new name
     /// is `newName`, by default its own, with a number if it is taken; with `only`, exactly that name, or
     /// ``FilingError/Cause/noFreeName``. Requires that its bytes are in every one of `copies`. After an error or a
     /// crash, ``Recovery`` needs `token` and `only`.
@@ -27,7 +27,12 @@ extension SourceFile {
         let destination = try root.openDirectory(subdirectory)
         work.willEnter(.move)
         try requireUnchanged(.move)
-        switch try rename(to: destination, as: wanted, only, token, copies, probe, work) {
+        // Where a rename may replace a file, none is tried: giving the name back takes a link, and NFS keeps a name that was
+        // unlinked for as long as the file is open, so that it would have two.
+        let renaming =
+            root.means.contains(.renameNoReplace)
+            ? try rename(to: destination, as: wanted, only, token, copies, probe, work) : .refused
+        switch renaming {
         case .renamed(let moved):
             work.willEnter(.syncDestination)
             try filing(.syncDestination, .destination, path) { () throws(SystemCallError) in

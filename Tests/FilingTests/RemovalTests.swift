@@ -345,6 +345,22 @@ struct RelocationTests {
         #expect(try stage.files("quarantine")["card/a-2.jpg"] == someBytes(seed: 2))
     }
 
+    @Test("Where a rename may replace a file, a move is a verified copy and a removal")
+    func withoutRename() throws {
+        let stage = try Stage()
+        try stage.drop("a.jpg", someBytes())
+        let root = try DestinationRoot(
+            BytePath(stage.path("quarantine")), means: .all.subtracting([.renameNoReplace, .anonymousTemporary]))
+        let source = try stage.source("a.jpg")
+        let copies = try stage.copies(of: source)
+        var steps: [FilingStep] = []
+        let work = FileWork(willEnter: { steps.append($0) })
+        #expect(try source.move(to: root, seeing: copies, probe: stage.probe, work: work) == .moved("a.jpg"))
+        #expect(steps.contains(.copy))
+        #expect(try stage.files("inbox").isEmpty)
+        #expect(try stage.files("quarantine") == ["a.jpg": someBytes()])
+    }
+
     @Test(
         "A move to another file system is a verified copy and a removal",
         .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: no /dev/shm")
