@@ -77,7 +77,13 @@ package final class StagedFile {
         work.willEnter(.openDestination)
         directory = try root.openDirectory(plan.directory)
         work.willEnter(.makeTemporary)
-        let temporary = try Temporary(in: directory, plan, root)
+        var temporary = try Temporary(in: directory, plan, root)
+        // Two paths of a network share have two devices, so that a copy with the number of its source would pass for its source,
+        // which would stay. While the first is open, the next one gets another number.
+        if try temporary.status.identity.inode == source.identity.inode {
+            try temporary.removeName(in: directory)
+            temporary = try Temporary(in: directory, plan, root)
+        }
         temporaryName = temporary.name
         content = temporary.content
     }
@@ -153,6 +159,21 @@ private struct Temporary: ~Copyable {
             throw FilingError(.makeTemporary, .destination, .system(error), path: plan.directory.appending(name))
         }
         self.name = name
+    }
+
+    var status: FileStatus {
+        get throws(FilingError) {
+            do { return try FileStatus(of: content) } catch {
+                throw FilingError(.makeTemporary, .destination, .system(error), path: name ?? "")
+            }
+        }
+    }
+
+    func removeName(in directory: borrowing OwnedDescriptor) throws(FilingError) {
+        guard let name else { return }
+        do { try removeUnfinished(name, in: directory) } catch {
+            throw FilingError(.makeTemporary, .destination, .system(error), path: name)
+        }
     }
 
     /// A kernel or file system that sees only the O_DIRECTORY part of O_TMPFILE returns EISDIR; see open(2).

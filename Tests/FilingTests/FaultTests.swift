@@ -50,6 +50,33 @@ struct FaultTests {
     }
 
     @Test(
+        "A copy on another file system never has the inode number of its source",
+        .enabled(if: isRoot, "skipped: needs root to mount two small file systems"),
+        arguments: PlacementTests.everyMeans)
+    func otherNumber(means: PlacementMeans) throws {
+        let stage = try Stage()
+        let (inbox, mounted) = (try MountedScratch(size: "4m"), try MountedScratch(size: "4m"))
+        let directory = try openDirectory(inbox.scratch.bytePath)
+        let library = try DestinationRoot(mounted.scratch.bytePath, means: means)
+        for number in 0..<40 {
+            _ = try directory.openBeneath(BytePath("\(number)"), [.write, .createNew])
+        }
+        try directory.openBeneath("a.jpg", [.write, .createNew]).write(someBytes(), at: 0)
+        let source = try SourceFile("a.jpg", beneath: directory)
+        // tmpfs numbers its files in turn: the next one there would have the source's number.
+        var last: UInt64 = 0
+        while last < source.identity.inode - 1 {
+            let file = try library.descriptor.openBeneath(BytePath("after \(last)"), [.write, .createNew])
+            last = try FileStatus(of: file).identity.inode
+        }
+        try #require(last == source.identity.inode - 1)
+        let placed = try place(source, by: stage.plan(source, directory: ""), in: library)
+        #expect(placed.status.identity.inode != source.identity.inode)
+        #expect(try content(of: library.descriptor.openBeneath("a.jpg", .read)) == someBytes())
+        #expect(try names(in: library.descriptor).allSatisfy { !FileNames.isOurs($0) })
+    }
+
+    @Test(
         "A file is placed in a library on another file system",
         .enabled(if: access("/dev/shm", W_OK) == 0, "skipped: no /dev/shm"))
     func otherFileSystem() throws {
