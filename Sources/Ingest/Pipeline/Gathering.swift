@@ -46,7 +46,9 @@ extension ReadyMember {
     /// a listing, which takes two system calls, but one by one where many files are there.
     private func companions(_ spec: InboxSpec) -> Set<BytePath> {
         let directory = key.path.parent
-        let listed = try? DirectoryReader(capacity: 4096).allNames(in: source.directory)
+        let few = 4096
+        let size = (try? FileStatus(of: source.directory))?.identity.size ?? 0
+        let listed = size <= UInt64(few) ? try? DirectoryReader(capacity: few).allNames(in: source.directory) : nil
         var found: Set<BytePath> = []
         for name in SetRules.likelyCompanions(of: self.name) where listed?.contains(name) ?? true {
             guard let status = try? FileStatus(of: name, in: source.directory), status.kind == .regular else {
