@@ -41,7 +41,7 @@ struct ClientTests {
 
     @Test("Signals that are meant for the daemon do not end a decoder")
     func signalsOfTheService() async throws {
-        try await DecoderFixture.with("decoder-probe", change: { $0.idle = .seconds(3600) }) { (fixture) async throws in
+        try await DecoderFixture.with("decoder-probe") { (fixture) async throws in
             _ = try await fixture.attempt("environment")
             let process = try #require(fixture.client.snapshot().process)
             for number in [SIGUSR1, SIGUSR2, SIGHUP] { kill(process, number) }

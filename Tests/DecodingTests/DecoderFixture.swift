@@ -17,7 +17,8 @@ struct DecoderFixture {
         var options = DecoderClient.Options(program: BytePath(BuiltPrograms.path(program)))
         options.deadline *= Int(slowness)
         options.startDeadline *= Int(slowness)
-        options.idle *= Int(slowness)
+        // Beside many others, a test may be long away between two pictures.
+        options.idle = .seconds(3600)
         change(&options)
         client = try DecoderClient(options, queue: MonitorQueue(label: "test.decoder"))
     }
