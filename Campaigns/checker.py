@@ -57,6 +57,8 @@ class Places:
         self.state = os.fsencode(state)
         self.catalogue = os.fsencode(catalogue) if catalogue else os.path.join(self.state, b"catalogue.sqlite")
         self.around = [os.fsencode(path) for path in around]
+        # Whether each start makes a file in a root for a moment, to find out whether two of them are one.
+        self.are_probed = False
 
     @classmethod
     def load(cls, file):
@@ -475,7 +477,8 @@ def snapshot(places):
             continue
         for directory, _, _ in os.walk(root):
             status = os.stat(directory)
-            tree[f"{kind}:{shown(directory)}"] = [oct(status.st_mode), status.st_mtime_ns]
+            is_probed = places.are_probed and directory == root
+            tree[f"{kind}:{shown(directory)}"] = [oct(status.st_mode), 0 if is_probed else status.st_mtime_ns]
         for file in walk(root):
             tree[f"{kind}:{shown(file.path)}"] = [
                 oct(file.status.st_mode), file.status.st_ino, file.status.st_nlink, file.status.st_size,

@@ -177,6 +177,7 @@ class Fleet:
         self.base = tempfile.mkdtemp(prefix="photo-inbox-campaign-", dir=houses.default_base())
         for name in ("library", "hosts", "aside", "canary"):
             os.mkdir(os.path.join(self.base, name))
+        self.share()
         pathlib.Path(self.base, "canary/a.jpg").write_bytes(b"canary")
         self.database = server.create()
         names = [f"h{number}" for number in range(1, count + 1)]
@@ -186,6 +187,9 @@ class Fleet:
         self.lost = set()  # paths of files that went from the library behind everybody's back
         self.partners = []  # ([hash, …], hash): one of these is beside that one
         self.hosts = [Host(self, name, owns_places) for name in names]
+
+    def share(self):
+        """Before anything is in the places that hosts have in common."""
 
     def remove(self):
         for host in self.hosts:

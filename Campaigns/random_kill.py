@@ -35,16 +35,16 @@ class Load(threading.Thread):
     """Puts photos into a house until it is told to end: new ones, old ones once more, broken ones, some in folders, some
     of the same name."""
 
-    def __init__(self, house, numbers, pool):
+    def __init__(self, house, numbers, pool, most=1 << 30):
         super().__init__(daemon=True)
-        self.house, self.numbers, self.pool = house, numbers, pool
+        self.house, self.numbers, self.pool, self.most = house, numbers, pool, most
         self.is_over = threading.Event()
         # Not always: a broken one is examined twice, a second apart.
         self.has_broken = numbers.random() < 0.2
 
     def run(self):
-        numbers = self.numbers
-        while not self.is_over.is_set():
+        numbers, last = self.numbers, self.house.number + self.most
+        while not self.is_over.is_set() and self.house.number < last:
             # In bursts with mostly short pauses.
             for _ in range(numbers.choice((1, 1, 2, 5))):
                 self.one()
@@ -77,20 +77,20 @@ class Violation(Exception):
     """A rule was violated."""
 
 
-def campaign(house, numbers, options, counts):
+def campaign(house, numbers, options, counts, longest=0.5, most=1 << 30):
     """The trials in one house."""
     pool = []
     for _ in range(options.rest):
         if counts.kills >= options.trials:
             break
-        trial(house, numbers, pool, counts)
+        trial(house, numbers, pool, counts, longest, most)
     expect(scenarios.recover(house))
 
 
-def trial(house, numbers, pool, counts):
-    load = Load(house, random.Random(numbers.random()), pool)
+def trial(house, numbers, pool, counts, longest, most):
+    load = Load(house, random.Random(numbers.random()), pool, most)
     settles_first, from_start = numbers.random() < 0.5, numbers.random() < 0.5
-    wait = numbers.uniform(0, 0.5)
+    wait = numbers.uniform(0, longest)
     daemon = house.start()
     try:
         if settles_first and not (daemon.wait_ready() and house.settle(daemon)):
