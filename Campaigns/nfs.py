@@ -15,8 +15,8 @@ usage: Campaigns/nfs.py [--trials N] [--rest N] [--rounds N] [--hosts N] [--vers
   --accelerator  of qemu: kvm is fast, where it works (tcg)
   --seconds      for all (3,600)
 
-Needs root, PostgreSQL, the packages qemu-system-x86 and qemu-system-common of Debian 12, busybox-static, kmod, cpio and nfs-kernel-server, and
-Debian's kernel, which it fetches. Exits with 1 if there was a violation.
+Needs root, PostgreSQL, the packages qemu-system-x86 and qemu-system-common of Debian 12, busybox-static, kmod, cpio and
+nfs-kernel-server, and Debian's kernel, which it fetches. Exits with 1 if there was a violation.
 """
 import contextlib
 import os
@@ -41,7 +41,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 VERSIONS = ("4.2", "4.1", "4.0", "3")
 MODULES = ("nfsd", "nfsv3", "nfsv4")
 # The library and the inbox are below it: for the daemon a mount, for all others the server's own directory.
-SHARED, SERVED, SPACE = "/shared", "/served", "/run/client"
+SHARED, SERVED = "/shared", "/served"
 ARGUMENTS = (*random_kill.ARGUMENTS, "--set", "watch.fastest=1s", "--set", "watch.slowest=2s")
 # The machine is emulated, and a server that was stopped lets nobody in for some seconds.
 SLOWNESS, GRACE = 8, 10

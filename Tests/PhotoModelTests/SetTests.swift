@@ -94,6 +94,15 @@ struct SetTests {
         for companion in found { #expect(SetName(companion).keys.contains { key.contains($0) }, "\(companion)") }
     }
 
+    @Test("Of listed names those count that a file system may treat as a likely one")
+    func listedCompanions() {
+        let likely = SetRules.likelyCompanions(of: SetName("Ä_1.CR3"))
+        for listed: BytePath in ["Ä_1.JPG", "Ä_1.Jpg", "ä_1.jpg", "A\u{308}_1.jpg"] {
+            #expect(SetRules.likely(likely, among: [listed, "Ä_1.CR3"]) == ["Ä_1.jpg", "Ä_1.JPG"], "\(listed)")
+        }
+        #expect(SetRules.likely(likely, among: ["Ä_2.JPG", "Ä_1.CR3", "notes.txt"]) == [])
+    }
+
     @Test("Content identifiers decide if both files have one, otherwise names do")
     func contentIdentifiers() {
         func traits(_ name: String, _ identifier: String?) -> SetTraits {

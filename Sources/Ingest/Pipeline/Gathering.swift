@@ -49,8 +49,9 @@ extension ReadyMember {
         let few = 4096
         let size = (try? FileStatus(of: source.directory))?.identity.size ?? 0
         let listed = size <= UInt64(few) ? try? DirectoryReader(capacity: few).allNames(in: source.directory) : nil
+        let likely = SetRules.likelyCompanions(of: self.name)
         var found: Set<BytePath> = []
-        for name in SetRules.likelyCompanions(of: self.name) where listed?.contains(name) ?? true {
+        for name in listed.map({ SetRules.likely(likely, among: $0) }) ?? likely {
             guard let status = try? FileStatus(of: name, in: source.directory), status.kind == .regular else {
                 continue
             }

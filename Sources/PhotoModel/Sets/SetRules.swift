@@ -80,6 +80,13 @@ package enum SetRules {
         return found.filter { $0 != name.name && $0.bytes.count <= SafeName.longest }
     }
 
+    /// Those of the names `likely` by which one of `listed` may be found: a file system may treat names in other cases, or in
+    /// another normal form, as the same.
+    package static func likely(_ likely: [BytePath], among listed: Set<BytePath>) -> [BytePath] {
+        let folded = Set(listed.map { SetKey.folded($0.bytes) })
+        return likely.filter { folded.contains(SetKey.folded($0.bytes)) }
+    }
+
     private static let pictures = endings("jpg", "jpeg", "heic", "heif", "hif")
     private static let otherPictures = endings("png")
     private static let raws = endings(
