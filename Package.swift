@@ -124,13 +124,14 @@ let package = Package(
         module(
             "Importing", ["Catalogue", "FileValues", "Filing", "LinuxKernel", "PhotoFormats", "PhotoModel", system]),
         // Photos from the network: what is decided, and the program of its own that has the network.
-        module("Fetching", ["ControlProtocol", "FileValues", "PhotoFormats", "PhotoModel", "Settings"]),
         .target(name: "CTransfers", cSettings: [checked]),
+        module("Transfers", ["CTransfers", "LinuxKernel", "SystemMonitor"]),
+        module("Fetching", ["ControlProtocol", "FileValues", "HTTPValues", "PhotoFormats", "PhotoModel", "Settings"]),
         module(
             "FetchService",
             [
-                "CTransfers", "ControlProtocol", "Fetching", "FileValues", "Filing", "LinuxKernel", "Settings",
-                "SystemMonitor", "Systemd", system,
+                "ControlProtocol", "Fetching", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "Settings",
+                "SystemMonitor", "Systemd", "Transfers", system,
             ]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
@@ -178,8 +179,9 @@ let package = Package(
         module(
             "Links",
             [
-                "Catalogue", "ControlProtocol", "DaemonSupport", "Fetching", "FileValues", "Filing", "Ingest",
-                "LinuxKernel", "LogMessages", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
+                "Catalogue", "ControlProtocol", "DaemonSupport", "Fetching", "FileValues", "Filing", "HTTPValues",
+                "Ingest", "LinuxKernel", "LogMessages", "QueueActors", "Reporting", "Settings", "SystemMonitor",
+                "Systemd",
                 logging, system,
             ]),
         module(
@@ -302,7 +304,8 @@ let package = Package(
             name: "photoinbox",
             dependencies: [
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonProgram", "Decoding",
-                "Describing", "Explaining", "FetchService", "Fetching", "FileValues", "Filing", "Importing",
+                "Describing", "Explaining", "FetchService", "Fetching", "FileValues", "Filing", "HTTPValues",
+                "Importing",
                 "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting",
                 "Settings",
                 "SettingUp", "SystemMonitor",
@@ -396,7 +399,7 @@ let package = Package(
         // Not dependent on the two programs, which would put the decoding libraries into the tests' own process; they are
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"], exclude: ["Pictures"]),
-        tests("FetchingTests", ["Fetching", "Settings"]),
+        tests("FetchingTests", ["Fetching", "HTTPValues", "Settings"]),
         tests("FleetRulesTests", ["FleetRules"]),
         // A server, for the tests that need one.
         .target(

@@ -47,6 +47,8 @@ struct ctransfer {
     struct curl_slist *headers;
     struct ctransfer_calls calls;
     void *context;
+    /* Bytes that were given to libcurl to upload. */
+    uint64_t sent;
 };
 
 static int watch(CURL *easy, curl_socket_t socket, int what, void *pointer, void *known) {
@@ -103,6 +105,22 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *pointer) {
     return transfer->calls.body(transfer->context, (const uint8_t *)bytes, length) ? length : 0;
 }
 
+static size_t give_bytes(char *bytes, size_t size, size_t count, void *pointer) {
+    struct ctransfer *transfer = pointer;
+    int64_t length = transfer->calls.send(transfer->context, transfer->sent, (uint8_t *)bytes, size * count);
+    if (length < 0) return CURL_READFUNC_ABORT;
+    transfer->sent += (uint64_t)length;
+    return (size_t)length;
+}
+
+/* Where a connection that was kept has been closed meanwhile, libcurl begins again. */
+static int begin_again(void *pointer, curl_off_t offset, int origin) {
+    struct ctransfer *transfer = pointer;
+    if (origin != SEEK_SET || offset < 0) return CURL_SEEKFUNC_FAIL;
+    transfer->sent = (uint64_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
 struct ctransfers *ctransfers_make(void) {
     static int is_ready;
     struct ctransfers *all = calloc(1, sizeof *all);
@@ -150,9 +168,7 @@ int ctransfers_next_time(struct ctransfers *all, int64_t *ms) {
 }
 
 static int add_line(struct ctransfer *transfer, const char *line) {
-    struct curl_slist *longer;
-    if (!line) return 1;
-    longer = curl.slist_append(transfer->headers, line);
+    struct curl_slist *longer = curl.slist_append(transfer->headers, line);
     if (longer) transfer->headers = longer;
     return longer != NULL;
 }
@@ -178,7 +194,7 @@ struct ctransfer *ctransfers_begin(
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     /* An encrypted transfer stays encrypted. */
     SET(CURLOPT_REDIR_PROTOCOLS_STR, is_secure ? "https" : "http,https");
-    SET(CURLOPT_FOLLOWLOCATION, 1L);
+    SET(CURLOPT_FOLLOWLOCATION, (long)(order->redirects > 0));
     SET(CURLOPT_MAXREDIRS, (long)order->redirects);
     SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
     /* Not the environment's proxy: the address that is checked would be the proxy's. */
@@ -194,7 +210,21 @@ struct ctransfer *ctransfers_begin(
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)order->connect_ms);
     /* Otherwise removing the transfer would wait for a pending name lookup. */
     SET(CURLOPT_QUICK_EXIT, 1L);
-    failed |= !add_line(transfer, order->range) || !add_line(transfer, order->condition);
+    if (order->method && strcmp(order->method, "HEAD") == 0) SET(CURLOPT_NOBODY, 1L);
+    else if (order->method) SET(CURLOPT_CUSTOMREQUEST, order->method);
+    if (order->upload >= 0) {
+        SET(CURLOPT_UPLOAD, 1L);
+        SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)order->upload);
+        SET(CURLOPT_READFUNCTION, give_bytes);
+        SET(CURLOPT_READDATA, transfer);
+        SET(CURLOPT_SEEKFUNCTION, begin_again);
+        SET(CURLOPT_SEEKDATA, transfer);
+    }
+    if (order->signature) {
+        SET(CURLOPT_AWS_SIGV4, order->signature);
+        SET(CURLOPT_USERPWD, order->credentials);
+    }
+    for (const char *const *line = order->headers; line && *line; line++) failed |= !add_line(transfer, *line);
     if (transfer->headers) SET(CURLOPT_HTTPHEADER, transfer->headers);
 #undef SET
     if (failed || curl.multi_add_handle(all->multi, easy) != CURLM_OK) {

@@ -24,7 +24,7 @@ struct CardImport: Sendable {
 
     func run() -> CardFinding {
         let begun = Moment.now
-        let directories: [(path: BytePath, root: SharedFile)]
+        let directories: [(path: BytePath, root: HeldDescriptor)]
         do throws(SystemCallError) { directories = try findDirectories() } catch {
             return .unreadable("\(error.call): \(error.code)")
         }
@@ -50,7 +50,7 @@ struct CardImport: Sendable {
     }
 
     /// The directories that make it a card, open.
-    private func findDirectories() throws(SystemCallError) -> [(BytePath, SharedFile)] {
+    private func findDirectories() throws(SystemCallError) -> [(BytePath, HeldDescriptor)] {
         let root = try openDirectory(mount.place)
         // Unmounted meanwhile, or something mounted over it: that has its own turn.
         guard try Mount.identifier(of: root) == mount.identifier else { return [] }
@@ -59,10 +59,10 @@ struct CardImport: Sendable {
             guard let own = try? KernelPlace(at: other) else { continue }
             if mounts.meeting(of: own, place) != nil { return [] }
         }
-        var found: [(BytePath, SharedFile)] = []
+        var found: [(BytePath, HeldDescriptor)] = []
         for path in plan.settings.directories {
             do throws(SystemCallError) {
-                found.append((path, SharedFile(try root.openDirectoryBeneath(path))))
+                found.append((path, HeldDescriptor(try root.openDirectoryBeneath(path))))
             } catch {
                 // Links are not followed: they lead where the card's owner wants.
                 if [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error.code) {
@@ -75,7 +75,7 @@ struct CardImport: Sendable {
     }
 
     private func bring(
-        _ path: BytePath, _ root: SharedFile, _ catalogue: CatalogueFile, _ outcome: inout CardOutcome,
+        _ path: BytePath, _ root: HeldDescriptor, _ catalogue: CatalogueFile, _ outcome: inout CardOutcome,
         _ before: inout ImportProgress
     ) throws {
         let inbox = plan.inbox

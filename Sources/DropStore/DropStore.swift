@@ -110,7 +110,7 @@ package final class DropStore: Sendable {
         makeRoom(for: new.owner, limits)
         let id = UploadID()
         let file = try dropping { () throws(SystemCallError) in
-            SharedFile(try hidden.openBeneath(id.part, [.readWrite, .createNew], mode: 0o600))
+            HeldDescriptor(try hidden.openBeneath(id.part, [.readWrite, .createNew], mode: 0o600))
         }
         do throws(DropError) {
             try books.withLock { books throws(DropError) in
@@ -414,7 +414,7 @@ package final class DropStore: Sendable {
             case .ended(let end): throw .ended(end)
             }
             let file = try dropping { () throws(SystemCallError) in
-                let file = SharedFile(try hidden.openBeneath(id.part, .readWrite))
+                let file = HeldDescriptor(try hidden.openBeneath(id.part, .readWrite))
                 try file.descriptor.cut(to: record.offset)
                 return file
             }
@@ -449,7 +449,7 @@ package final class DropStore: Sendable {
     }
 
     private func syncPart(
-        _ upload: LiveUpload, _ file: SharedFile, _ state: inout LiveUpload.State
+        _ upload: LiveUpload, _ file: HeldDescriptor, _ state: inout LiveUpload.State
     ) throws(DropError) {
         var hasFallenBack = false
         do throws(SystemCallError) {

@@ -35,7 +35,7 @@ private func checksum(_ content: some StringProtocol) -> String {
 /// A file of lines that are appended, durably before anybody is told. Any thread.
 final class LineFile<Line: CheckedLine>: Sendable {
     private struct State {
-        var file: SharedFile
+        var file: HeldDescriptor
         /// Where the next line goes: what a failed call has written behind it is overwritten.
         var end: UInt64
         var lines = 0
@@ -69,7 +69,7 @@ final class LineFile<Line: CheckedLine>: Sendable {
             try directory.syncDirectory()
         }
         let end = try FileStatus(of: file).identity.size
-        state = Locked(State(file: SharedFile(file), end: end))
+        state = Locked(State(file: HeldDescriptor(file), end: end))
     }
 
     /// Calls `body` with each line, in order; a piece of the file at a time, since it may be large.
@@ -153,7 +153,7 @@ final class LineFile<Line: CheckedLine>: Sendable {
         try file.write(bytes, at: 0)
         try file.sync()
         try directory.rename(temporary, replacing: name)
-        let new = SharedFile(file)
+        let new = HeldDescriptor(file)
         try synced.withLock { synced throws(SystemCallError) in
             let appended = state.withLock { state in
                 (state.file, state.end, state.lines) = (new, UInt64(bytes.count), lines.count)

@@ -7,7 +7,7 @@ import LinuxKernel
 final class LiveUpload: Sendable {
     struct State {
         /// Nil when it is whole, or over.
-        var file: SharedFile?
+        var file: HeldDescriptor?
         /// The writer that may write.
         var writer = 0
         /// What counts: what was not checked yet does not.
@@ -57,7 +57,7 @@ final class LiveUpload: Sendable {
     func requireIdle() throws(DropError) { if isSealing.withLock({ $0 }) { throw .busy } }
 
     /// `file` has at least `offset` bytes.
-    init(_ id: UploadID, _ file: SharedFile, offset: UInt64, isNew: Bool) {
+    init(_ id: UploadID, _ file: HeldDescriptor, offset: UInt64, isNew: Bool) {
         self.id = id
         var state = State(file: file, offset: offset, written: offset, synced: offset)
         if isNew { state.hasher = ContentHasher() } else { state.isNamed = true }
@@ -114,7 +114,7 @@ package final class UploadWriter: Sendable {
     /// Writes bytes and hashes them, each on a processor of its own where one is free. If they cannot be written, the state is as
     /// before.
     private static func write(
-        _ bytes: some Collection<UInt8> & Sendable, to file: SharedFile, _ state: inout LiveUpload.State
+        _ bytes: some Collection<UInt8> & Sendable, to file: HeldDescriptor, _ state: inout LiveUpload.State
     ) throws(SystemCallError) {
         let (start, end) = (state.written, state.written + UInt64(bytes.count))
         let isAhead = end - max(state.synced, state.writing) >= ahead
@@ -178,7 +178,7 @@ package final class UploadWriter: Sendable {
         }
     }
 
-    private func file(_ state: LiveUpload.State) throws(DropError) -> SharedFile {
+    private func file(_ state: LiveUpload.State) throws(DropError) -> HeldDescriptor {
         guard state.writer == number, let file = state.file else { throw .superseded }
         return file
     }

@@ -104,7 +104,7 @@ final class Placement: Sendable {
             for job in jobs { job.result.withLock { $0 = .failure(DropError(error)) } }
             return
         }
-        var directories: [BytePath: SharedFile] = [:]
+        var directories: [BytePath: HeldDescriptor] = [:]
         var placed: [Plan] = []
         for var plan in plans {
             do throws(SystemCallError) {
@@ -174,7 +174,7 @@ final class Placement: Sendable {
     }
 
     private func rename(
-        _ plan: inout Plan, _ directories: inout [BytePath: SharedFile], _ held: inout Held, _ store: DropStore
+        _ plan: inout Plan, _ directories: inout [BytePath: HeldDescriptor], _ held: inout Held, _ store: DropStore
     ) throws(SystemCallError) {
         let record = try? store.record(plan.id)
         let part = try FileStatus(of: plan.id.part, in: store.hidden)
@@ -206,11 +206,11 @@ final class Placement: Sendable {
     }
 
     private func open(
-        _ path: BytePath, _ directories: inout [BytePath: SharedFile], _ held: inout Held, _ store: DropStore
-    ) throws(SystemCallError) -> SharedFile {
+        _ path: BytePath, _ directories: inout [BytePath: HeldDescriptor], _ held: inout Held, _ store: DropStore
+    ) throws(SystemCallError) -> HeldDescriptor {
         if let directory = directories[path] { return directory }
         let isKnown = held.directories.contains(path)
-        let directory = SharedFile(
+        let directory = HeldDescriptor(
             try attributes.openDirectory(path, below: store.root, isRepairing: !isKnown))
         held.directories.insert(path)
         directories[path] = directory

@@ -4,10 +4,12 @@ import Fetching
 import FileValues
 import Filing
 import Glibc
+import HTTPValues
 import LinuxKernel
 import Settings
 import SystemMonitor
 import SystemPackage
+import Transfers
 
 /// One batch: downloads into the inbox's hidden directory and, when complete, into the inbox; one outcome
 /// when the last download has ended, by a dispatch group's notification. On one queue; syncing and naming on another.
@@ -106,9 +108,12 @@ final class FetchRun: Sendable {
             let order = TransferOrder(
                 address: addresses[member], limits: limits, milliseconds: milliseconds, room: try store.room(),
                 partial: partial)
-            engine.begin(member, order) { self.tryEnded(member, $0) }
-        } catch {
+            if engine.begin(member, Transfer(order) { self.tryEnded(member, $0) }) { return }
+            let refused = TransferResult.failed(
+                TryFailure("libcurl refused the address", isTemporary: false), partial)
             // Asynchronously, like the ends of other tries.
+            queue.async { self.tryEnded(member, refused) }
+        } catch {
             let failure = TryFailure("the inbox: \(error)", isTemporary: false)
             queue.async { self.failed(member, failure) }
         }

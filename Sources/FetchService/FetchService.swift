@@ -2,6 +2,7 @@ import ControlProtocol
 package import Fetching
 import FileValues
 import Glibc
+import HTTPValues
 package import LinuxKernel
 import Settings
 import SystemMonitor
@@ -205,4 +206,10 @@ package final class FetchService: Sendable {
     private func finish() {
         connection.invalidate { self.pace.invalidate { self.signals.invalidate { self.exit(EX_OK) } } }
     }
+}
+
+/// Why downloading is not possible; a clause for people.
+package struct FetchProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
 }

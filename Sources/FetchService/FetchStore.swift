@@ -3,6 +3,7 @@ import Fetching
 import FileValues
 import Filing
 import Glibc
+import HTTPValues
 import LinuxKernel
 import SystemPackage
 
@@ -20,7 +21,7 @@ final class FetchStore: Sendable {
     private struct State {
         var run: BytePath?
         /// Keeps the run's directory from being removed while it is empty.
-        var hold: SharedFile?
+        var hold: HeldDescriptor?
         var waiting: [Whole] = []
         var withheld: Set<Int> = []
     }

@@ -1,16 +1,17 @@
-import CTransfers
 import Fetching
 import FileValues
 import Filing
+import HTTPValues
 import LinuxKernel
 import Settings
 import SystemPackage
+import Transfers
 
 /// A file that is being downloaded, over several tries.
 struct PartialDownload: Sendable {
     /// In the inbox's hidden directory.
     let name: BytePath
-    let file: SharedFile
+    let file: HeldDescriptor
     var length: UInt64 = 0
     /// Identifies the server's content; nil if nothing does, so that the download must restart.
     var validator: String?
@@ -37,15 +38,13 @@ enum TransferResult: Sendable {
 
 /// One try of one download: checks the addresses, the head and the bytes as they arrive, and writes the bytes.
 ///
-/// Created, called and released on the engine's queue only: libcurl calls it inside a turn there, with the pointer that
-/// the engine keeps alive.
-final class Transfer {
-    var number = 0
+/// Created, called and released on the engine's queue only.
+final class Transfer: TransferHandler {
     /// When data last arrived, in milliseconds, and the number of pieces until then.
     private var silence: (since: Int64, pieces: Int)?
     /// The number of pieces of head and body.
     private var pieces = 0
-    let done: @Sendable (TransferResult) -> Void
+    private let done: @Sendable (TransferResult) -> Void
 
     private let order: TransferOrder
     private var partial: PartialDownload
@@ -55,9 +54,6 @@ final class Transfer {
     private var refusedAddress: String?
     private var hasCheckedHead = false
 
-    /// The User-Agent, for the owners of servers.
-    private static let agent = "photo-inbox"
-
     /// Bytes of the file so far.
     var received: UInt64 { partial.length }
 
@@ -66,49 +62,19 @@ final class Transfer {
         partial = order.partial
     }
 
-    /// Nil if libcurl refuses the order.
-    func begin(in all: OpaquePointer) -> OpaquePointer? {
-        var calls = ctransfer_calls()
-        calls.allow = { context, bytes, length in
-            let transfer = Transfer.of(context)
-            return transfer.allows(UnsafeBufferPointer(start: bytes, count: length)) ? 1 : 0
-        }
-        calls.head = { context, bytes, length in
-            Transfer.of(context).receive(head: UnsafeBufferPointer(start: bytes, count: length)) ? 1 : 0
-        }
-        calls.body = { context, bytes, length in
-            Transfer.of(context).receive(body: UnsafeRawBufferPointer(start: bytes, count: length)) ? 1 : 0
-        }
-        var order = ctransfer_order()
-        order.context = Unmanaged.passUnretained(self).toOpaque()
-        order.deadline_ms = max(1, self.order.milliseconds)
-        order.connect_ms = min(order.deadline_ms, self.order.limits.stall * 1_000)
-        order.redirects = Int32(clamping: self.order.limits.redirects)
+    private(set) lazy var request: TransferRequest = {
         // Never join bytes of two versions of the content.
         let isContinued = partial.length > 0 && partial.validator != nil
         if !isContinued { partial.length = 0 }
-        let range = "Range: bytes=\(partial.length)-"
-        let condition = "If-Range: \(partial.validator ?? "")"
-        return self.order.address.text.withCString { url in
-            Self.agent.withCString { agent in
-                range.withCString { range in
-                    condition.withCString { condition in
-                        order.url = url
-                        order.agent = agent
-                        if isContinued { (order.range, order.condition) = (range, condition) }
-                        return ctransfers_begin(all, &order, &calls)
-                    }
-                }
-            }
-        }
-    }
+        return TransferRequest(
+            address: order.address.text,
+            headers: isContinued
+                ? ["Range: bytes=\(partial.length)-", "If-Range: \(partial.validator ?? "")"] : [],
+            milliseconds: order.milliseconds, connectMilliseconds: order.limits.stall * 1_000,
+            redirects: Int(clamping: order.limits.redirects))
+    }()
 
-    private static func of(_ context: UnsafeMutableRawPointer?) -> Transfer {
-        guard let context else { preconditionFailure("libcurl passes back its context") }
-        return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    }
-
-    private func allows(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    func allows(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let address = NetworkAddress(Array(bytes)) else { return false }
         guard let refusal = order.limits.refusal(of: address) else { return true }
         refusedAddress = refusal
@@ -125,11 +91,13 @@ final class Transfer {
         return now - silence.since >= order.limits.stall * 1_000
     }
 
-    var stalled: TransferResult {
-        .failed(TryFailure("the server sent nothing for \(order.limits.stall) s", isTemporary: true), partial)
+    func ended(code: Int32?, place: [UInt8]) -> @Sendable () -> Void {
+        let stalled = TryFailure("the server sent nothing for \(order.limits.stall) s", isTemporary: true)
+        let result = code.map { self.result(code: $0, place: place) } ?? .failed(stalled, partial)
+        return { [done] in done(result) }
     }
 
-    private func receive(head line: UnsafeBufferPointer<UInt8>) -> Bool {
+    func receive(head line: UnsafeBufferPointer<UInt8>) -> Bool {
         pieces += 1
         guard head.add(line) else {
             return end(TryFailure("the server's response head is too large", isTemporary: false))
@@ -137,7 +105,7 @@ final class Transfer {
         return true
     }
 
-    private func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
         pieces += 1
         guard checkHead() else { return false }
         let (length, overflow) = partial.length.addingReportingOverflow(UInt64(bytes.count))
@@ -216,7 +184,7 @@ final class Transfer {
     }
 
     /// The result, when libcurl has ended with `code`.
-    func result(code: Int32, place: [UInt8]) -> TransferResult {
+    private func result(code: Int32, place: [UInt8]) -> TransferResult {
         // The head of a response without a body was not checked yet.
         if code == 0 { _ = checkHead() }
         if let failure { return .failed(failure, partial) }
@@ -230,7 +198,7 @@ final class Transfer {
 
     /// By libcurl-errors(3); `place` is the last requested address.
     private func failed(_ code: Int32, place: [UInt8]) -> TryFailure {
-        let text = String(cString: ctransfers_text(code))
+        let text = libcurlText(code)
         switch code {
         // CURLE_COULDNT_CONNECT: to none of the addresses, or none is allowed.
         case 7 where refusedAddress != nil: return TryFailure(refusedAddress ?? text, isTemporary: false)

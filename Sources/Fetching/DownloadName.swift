@@ -1,4 +1,5 @@
 package import FileValues
+package import HTTPValues
 import PhotoFormats
 import PhotoModel
 

@@ -1,4 +1,5 @@
 package import FileValues
+package import HTTPValues
 import Settings
 
 package struct LinkFileRefusal: Error, Hashable, Sendable, CustomStringConvertible {

@@ -16,7 +16,7 @@ extension ImportInbox {
 
     /// Creates the directory of a new run, `import-DATE-N`. Returns its name and its lock.
     package func makeRun(_ kind: Run = .import, date: String) throws(SystemCallError) -> (
-        name: BytePath, hold: SharedFile
+        name: BytePath, hold: HeldDescriptor
     ) {
         for number in 1..<10_000 {
             let name = BytePath("\(kind.rawValue)-\(date)-\(number)")
@@ -37,12 +37,12 @@ extension ImportInbox {
 
     /// Locks the directory `name` against removal by other runs while the returned value exists. Nil if it is removed
     /// or about to be.
-    package func lockRun(_ name: BytePath) -> SharedFile? {
+    package func lockRun(_ name: BytePath) -> HeldDescriptor? {
         guard let directory = try? root.openDirectoryBeneath(name) else { return nil }
         // On a file system without locks, no other run gets the exclusive one either.
         if flock(directory.raw, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK { return nil }
         guard let status = try? FileStatus(of: directory), status.links > 0 else { return nil }
-        return SharedFile(directory)
+        return HeldDescriptor(directory)
     }
 
     /// Removes the directories of earlier runs, and subdirectories, that have no files.

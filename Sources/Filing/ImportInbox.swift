@@ -13,7 +13,7 @@ package final class ImportInbox: Sendable {
 
     package let root: OwnedDescriptor
     let attributes: InboxAttributes
-    private let workDirectory: SharedFile
+    private let workDirectory: HeldDescriptor
     private let workName: BytePath
     private let minFree: UInt64
     private let lastNumber = Locked(0)
@@ -33,7 +33,7 @@ package final class ImportInbox: Sendable {
     /// Creates a locked hidden directory. Retries, since another run may treat it as a leftover before it is locked.
     private static func makeWork(
         in root: borrowing OwnedDescriptor
-    ) throws(SystemCallError) -> (name: BytePath, directory: SharedFile) {
+    ) throws(SystemCallError) -> (name: BytePath, directory: HeldDescriptor) {
         for _ in 0..<8 {
             let name = BytePath(prefix + FileNames.makeToken())
             try root.makeDirectory(name, mode: 0o700)
@@ -41,7 +41,7 @@ package final class ImportInbox: Sendable {
                 let status = try? FileStatus(of: made), status.links > 0,
                 (try? FileStatus(of: name, in: root))?.identity.inode == status.identity.inode
             else { continue }
-            return (name, SharedFile(made))
+            return (name, HeldDescriptor(made))
         }
         throw SystemCallError("flock", .wouldBlock)
     }
@@ -81,14 +81,14 @@ package final class ImportInbox: Sendable {
     }
 
     /// Creates an empty file in the hidden directory, open for reading and writing.
-    package func makeCopy() throws(SystemCallError) -> (name: BytePath, content: SharedFile) {
+    package func makeCopy() throws(SystemCallError) -> (name: BytePath, content: HeldDescriptor) {
         let number = lastNumber.withLock { number in
             number += 1
             return number
         }
         let name = FileNames.copy(number)
         return (
-            name, SharedFile(try workDirectory.descriptor.openBeneath(name, [.readWrite, .createNew], mode: 0o600))
+            name, HeldDescriptor(try workDirectory.descriptor.openBeneath(name, [.readWrite, .createNew], mode: 0o600))
         )
     }
 
@@ -113,10 +113,4 @@ package final class ImportInbox: Sendable {
         }
         return actual
     }
-}
-
-/// A descriptor that threads can share.
-package final class SharedFile: Sendable {
-    package let descriptor: OwnedDescriptor
-    package init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
 }

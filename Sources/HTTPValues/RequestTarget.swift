@@ -106,7 +106,8 @@ package func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
     for byte in bytes {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
             text.unicodeScalars.append(Unicode.Scalar(byte))
         default: text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
         }

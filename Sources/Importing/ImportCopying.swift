@@ -25,14 +25,14 @@ struct ImportAbandoned: Error {}
 final class ImportCopy: Sendable {
     let source: OpenSource
     let name: BytePath
-    private let content: Locked<SharedFile?>
+    private let content: Locked<HeldDescriptor?>
     let hash: ContentHash
     let sample: ImportSample
     /// When the source was read, in seconds since 1970.
     let read: Int64
 
     init(
-        source: OpenSource, name: BytePath, file: SharedFile, hash: ContentHash, sample: ImportSample, read: Int64
+        source: OpenSource, name: BytePath, file: HeldDescriptor, hash: ContentHash, sample: ImportSample, read: Int64
     ) {
         (self.source, self.name) = (source, name)
         content = Locked(file)
@@ -54,7 +54,7 @@ extension ImportCopy {
 
 extension ImportCopy {
     /// Nil once it is closed.
-    var file: SharedFile? { content.withLock { $0 } }
+    var file: HeldDescriptor? { content.withLock { $0 } }
 
     /// Closes the copy, before it gets its name: while it is open for writing, the daemon waits for its writer. Closing the
     /// source may hang, on a card that does not answer.
@@ -90,7 +90,7 @@ final class ImportCopier {
 
     /// Copies a file into the inbox's hidden directory, and hashes it on the way.
     func copy(_ source: OpenSource, into inbox: ImportInbox, _ onRead: (UInt64) -> Void) throws -> ImportCopy {
-        let copy: (name: BytePath, content: SharedFile)
+        let copy: (name: BytePath, content: HeldDescriptor)
         do throws(SystemCallError) {
             guard try inbox.room() >= source.size else { throw SystemCallError("statfs", .noSpace) }
             copy = try inbox.makeCopy()
@@ -116,7 +116,7 @@ final class ImportCopier {
     }
 
     private func fill(
-        _ file: SharedFile, from source: OpenSource, _ onRead: (UInt64) -> Void
+        _ file: HeldDescriptor, from source: OpenSource, _ onRead: (UInt64) -> Void
     ) throws -> ContentHash {
         if source.size > 0, try copyInKernel(file.descriptor, source) {
             return try read(source.content, size: source.size, "the file", onRead) { _, _ throws(SystemCallError) in }

@@ -27,7 +27,7 @@ final class ImportFinisher: Sendable {
         var findings: [ImportFinding] = []
         var run: BytePath?
         /// Keeps other runs from removing that directory while it is empty.
-        var hold: SharedFile?
+        var hold: HeldDescriptor?
     }
 
     private let plan: ImportPlan

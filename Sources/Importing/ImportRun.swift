@@ -37,10 +37,10 @@ package final class ImportRun {
         var inbox: ImportInbox?
         defer { inbox?.close() }
         let survey: ImportSurvey
-        let root: SharedFile
+        let root: HeldDescriptor
         let knowledge: ImportKnowledge
         do {
-            root = SharedFile(try plan.openSource())
+            root = HeldDescriptor(try plan.openSource())
             let inboxRoot = try openDirectory(plan.inboxPath)
             let status = try FileStatus(of: inboxRoot)
             inbox = plan.isDry ? nil : try ImportInbox(plan.inboxPath, minFree: plan.minFree)

@@ -1,5 +1,5 @@
 package import FileValues
-package import Filing
+import Filing
 package import LinuxKernel
 
 /// The source, destination and options of an import.
@@ -7,7 +7,7 @@ package struct ImportPlan: Sendable {
     /// The directory to import: absolute, without links.
     package var source: BytePath
     /// The source, if the caller has already opened it.
-    package var root: SharedFile?
+    package var root: HeldDescriptor?
     /// The inbox's name.
     package var inbox: String
     /// The inbox's directory: absolute, without links.
@@ -31,7 +31,7 @@ package struct ImportPlan: Sendable {
     }
 
     package init(
-        source: BytePath, root: SharedFile? = nil, inbox: String, inboxPath: BytePath, minFree: UInt64 = 0,
+        source: BytePath, root: HeldDescriptor? = nil, inbox: String, inboxPath: BytePath, minFree: UInt64 = 0,
         removes: Bool = false, isDry: Bool = false, library: BytePath?,
         requireLibrary: @escaping @Sendable (borrowing OwnedDescriptor) throws -> Void,
         exclusion: @escaping @Sendable (BytePath) -> String? = { _ in nil }

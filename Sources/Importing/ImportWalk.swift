@@ -16,7 +16,7 @@ final class ImportWalk {
     }
 
     private let plan: ImportPlan
-    private let root: SharedFile
+    private let root: HeldDescriptor
     private let inbox: ImportInbox?
     private let knowledge: ImportKnowledge
     private let memory: ImportMemory?
@@ -27,7 +27,7 @@ final class ImportWalk {
 
     /// `inbox` is nil in a dry run.
     init(
-        _ plan: ImportPlan, root: SharedFile, inbox: ImportInbox?, removal: ImportRemoval, memory: ImportMemory?,
+        _ plan: ImportPlan, root: HeldDescriptor, inbox: ImportInbox?, removal: ImportRemoval, memory: ImportMemory?,
         shouldAbandon: @escaping () -> Bool
     ) {
         (self.plan, self.root, self.inbox, self.removal) = (plan, root, inbox, removal)

@@ -3,6 +3,7 @@ import ControlProtocol
 import Fetching
 import FileValues
 import Filing
+import HTTPValues
 import Ingest
 import LinuxKernel
 import Logging

@@ -2,6 +2,7 @@ import Fetching
 import FileValues
 import Filing
 import Glibc
+import HTTPValues
 import LinuxKernel
 import SystemPackage
 

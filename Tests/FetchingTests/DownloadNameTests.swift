@@ -1,5 +1,6 @@
 import Fetching
 import FileValues
+import HTTPValues
 import Testing
 
 @Suite("Names and heads of downloads")

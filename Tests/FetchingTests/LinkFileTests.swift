@@ -1,6 +1,7 @@
 import Fetching
 import FileValues
 import Foundation
+import HTTPValues
 import Settings
 import Testing
 

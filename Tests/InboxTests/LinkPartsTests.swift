@@ -4,6 +4,7 @@ import FileValues
 import Filing
 import Foundation
 import Glibc
+import HTTPValues
 import LinuxKernel
 import Settings
 import TestSupport

@@ -9,7 +9,7 @@ struct ArrowTests {
         "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DaemonSupport", "DirectoryWatch",
         "FileValues", "Filing", "FleetRules", "HTTPValues", "Ingest", "LibraryCare", "LinuxKernel", "LogMessages",
         "PhotoFormats", "PhotoModel", "PostgreSQL", "QueueActors", "Reporting", "Settings", "SystemMonitor", "Systemd",
-        "WatchCore", "WebServing",
+        "Transfers", "WatchCore", "WebServing",
     ]
     /// The modules of each feature.
     static let features: [Set<String>] = [

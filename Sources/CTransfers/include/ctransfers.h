@@ -16,15 +16,24 @@ struct ctransfer_calls {
     int (*head)(void *context, const uint8_t *line, size_t length);
     /* Bytes of the body; 0 ends the transfer. */
     int (*body)(void *context, const uint8_t *bytes, size_t length);
+    /* Fills in bytes of what is uploaded, from this offset; their number, 0 at its end, or -1 to end the transfer. */
+    int64_t (*send)(void *context, uint64_t offset, uint8_t *bytes, size_t length);
 };
 
 struct ctransfer_order {
     void *context;
     const char *url;
     const char *agent;
-    /* Complete header lines; NULL for none. */
-    const char *range, *condition;
+    /* NULL for GET. */
+    const char *method;
+    /* Complete header lines, up to NULL. */
+    const char *const *headers;
+    /* To sign with AWS's version 4: NAME:SECRET, and "aws:amz:REGION:s3"; NULL for none. */
+    const char *credentials, *signature;
+    /* The number of bytes to upload; -1 for none. */
+    int64_t upload;
     int64_t deadline_ms, connect_ms;
+    /* 0: a redirect is an answer like any other. */
     int redirects;
 };
 

@@ -32,13 +32,6 @@ package enum DecoderTrouble: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// A shared descriptor.
-package final class HeldDescriptor: Sendable {
-    package let descriptor: OwnedDescriptor
-
-    package init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
-}
-
 /// Renditions, checked against the request; their content is only known to begin like a JPEG.
 package struct DecodedPicture: Sendable {
     package let facts: DecoderAnswer

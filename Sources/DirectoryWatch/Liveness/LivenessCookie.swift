@@ -10,7 +10,7 @@ final class LivenessCookie: Sendable {
     private struct State {
         var watch: Int32?
         /// Open for writing; closing it raises the event.
-        var file: SharedDescriptor?
+        var file: HeldDescriptor?
         var hasEnded = false
     }
 
@@ -85,7 +85,7 @@ final class LivenessCookie: Sendable {
         let watch = try instance.addWatch(place: file, .closedAfterWriting)
         if let old = state.watch, old != watch { instance.removeWatch(old) }
         state.watch = watch
-        state.file = SharedDescriptor(file)
+        state.file = HeldDescriptor(file)
         return watch
     }
 

@@ -12,8 +12,8 @@ final class OpenDirectories {
 
     /// How many it keeps open at most.
     let capacity: Int
-    private var root: SharedDescriptor?
-    private var held: [NodeID: SharedDescriptor] = [:]
+    private var root: HeldDescriptor?
+    private var held: [NodeID: HeldDescriptor] = [:]
     /// CLOCK_MONOTONIC of the last lookup, in nanoseconds.
     private(set) var lastUse: UInt64 = 0
 
@@ -32,13 +32,13 @@ final class OpenDirectories {
     /// throws if that is lost.
     func open<E: Error>(
         _ wanted: LookupRequest.Directory, openRoot: () throws(E) -> OwnedDescriptor
-    ) throws(E) -> SharedDescriptor? {
+    ) throws(E) -> HeldDescriptor? {
         if let held = held[wanted.node] { return held }
-        let top: SharedDescriptor
+        let top: HeldDescriptor
         if let root {
             top = root
         } else {
-            top = SharedDescriptor(try openRoot())
+            top = HeldDescriptor(try openRoot())
             root = top
         }
         // The root was identified when it was opened.
@@ -50,10 +50,10 @@ final class OpenDirectories {
     }
 
     private static func open(
-        _ wanted: LookupRequest.Directory, beneath root: SharedDescriptor
-    ) -> SharedDescriptor? {
+        _ wanted: LookupRequest.Directory, beneath root: HeldDescriptor
+    ) -> HeldDescriptor? {
         do throws(SystemCallError) {
-            let directory = SharedDescriptor(try root.descriptor.openDirectoryBeneath(wanted.path))
+            let directory = HeldDescriptor(try root.descriptor.openDirectoryBeneath(wanted.path))
             guard try FileStatus(of: directory.descriptor).identity.inode == wanted.inode else { return nil }
             return directory
         } catch {

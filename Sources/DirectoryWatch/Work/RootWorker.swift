@@ -273,7 +273,7 @@ extension RootWorker {
         observations.reserveCapacity(request.items.count)
         // Those of a burst are in few directories, in any order: each is opened once, if so many may be open.
         let isManifold = request.directories.count > 1 && request.directories.count <= open.capacity
-        var opened = [SharedDescriptor?](
+        var opened = [HeldDescriptor?](
             repeating: nil, count: isManifold ? request.directories.count : 0)
         var first = 0
         while first < request.items.count {

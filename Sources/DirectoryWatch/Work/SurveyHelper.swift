@@ -9,7 +9,7 @@ import LinuxKernel
 final class SurveyHelper: Sendable {
     private struct Task: Sendable {
         let lane: Locked<SurveyLane>
-        let root: SharedDescriptor
+        let root: HeldDescriptor
         let deadline: UInt64
     }
 
@@ -24,7 +24,7 @@ final class SurveyHelper: Sendable {
 
     /// Advances a lane until the deadline, and calls `body` meanwhile. Returns when both are through.
     func advance(
-        _ lane: Locked<SurveyLane>, in root: SharedDescriptor, until deadline: UInt64, while body: () -> Void
+        _ lane: Locked<SurveyLane>, in root: HeldDescriptor, until deadline: UInt64, while body: () -> Void
     ) {
         task.withLock { $0 = Task(lane: lane, root: root, deadline: deadline) }
         begins.signal()

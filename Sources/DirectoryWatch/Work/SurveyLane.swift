@@ -8,13 +8,13 @@ import SystemPackage
 final class SurveyLane {
     /// An open directory whose directories come next.
     private final class Frame {
-        let directory: SharedDescriptor
+        let directory: HeldDescriptor
         let position: Int32
         let name: BytePath
         var names: NameList
         var next = 0
 
-        init(_ directory: SharedDescriptor, position: Int32, name: BytePath, names: NameList) {
+        init(_ directory: HeldDescriptor, position: Int32, name: BytePath, names: NameList) {
             self.directory = directory
             self.position = position
             self.name = name
@@ -26,7 +26,7 @@ final class SurveyLane {
 
     /// Directories in an open one, for another lane.
     struct Share: Sendable {
-        fileprivate let directory: SharedDescriptor
+        fileprivate let directory: HeldDescriptor
         fileprivate let position: Int32
         fileprivate let path: BytePath
         fileprivate let names: NameList
@@ -148,7 +148,7 @@ final class SurveyLane {
         do throws(SystemCallError) {
             let directory = try open(path, parentInode: parentInode, in: root)
             let listing = name.withUnsafeBytes { enter(directory, $0, at: path, parent: parent) }
-            let shared = SharedDescriptor(directory)
+            let shared = HeldDescriptor(directory)
             name.withUnsafeBytes { go(on: listing, in: shared, at: path, named: $0) }
         } catch {
             name.withUnsafeBytes { add($0, parent: parent, .init(error)) }
@@ -173,7 +173,7 @@ final class SurveyLane {
             do throws(SystemCallError) {
                 let directory = try frame.directory.descriptor.openDirectory(named: start)
                 let listing = enter(directory, name, at: nil, parent: frame.position)
-                if listing.names.count > 0 { go(on: listing, in: SharedDescriptor(directory), at: nil, named: name) }
+                if listing.names.count > 0 { go(on: listing, in: HeldDescriptor(directory), at: nil, named: name) }
             } catch {
                 add(name, parent: frame.position, .init(error))
             }
@@ -220,7 +220,7 @@ final class SurveyLane {
 
     /// The directories in one that was listed come next.
     private func go(
-        on listing: Listing, in directory: SharedDescriptor, at path: BytePath?, named name: UnsafeRawBufferPointer
+        on listing: Listing, in directory: HeldDescriptor, at path: BytePath?, named name: UnsafeRawBufferPointer
     ) {
         if listing.names.count == 0 { return }
         if frames.count < Self.deepest {

@@ -57,7 +57,7 @@ final class SurveyRun {
             return lane.advance(in: root, by: place, until: deadline)
         }
         if let helper, let again = try? root.openDirectoryBeneath("") {
-            helper.advance(second, in: SharedDescriptor(again), until: deadline) {
+            helper.advance(second, in: HeldDescriptor(again), until: deadline) {
                 lane.advance(in: root, by: place, until: deadline)
             }
         } else {

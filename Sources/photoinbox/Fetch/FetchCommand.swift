@@ -5,6 +5,7 @@ import ControlProtocol
 import Explaining
 import Fetching
 import FileValues
+import HTTPValues
 import LinuxKernel
 import Reporting
 import Settings

@@ -2,6 +2,7 @@ import CommandContact
 import CommandSupport
 import Fetching
 import FileValues
+import HTTPValues
 import LinuxKernel
 import Reporting
 import Settings

@@ -2,6 +2,7 @@ import CommandSupport
 import ControlProtocol
 import Fetching
 import FileValues
+import HTTPValues
 import Reporting
 
 /// The output of a fetch: each failed address, the progress, and the sums.

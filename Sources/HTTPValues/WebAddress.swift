@@ -73,14 +73,14 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Without blanks, tabs and line ends at both ends.
-func trimmedBlanks(_ bytes: [UInt8]) -> [UInt8] {
+package func trimmedBlanks(_ bytes: [UInt8]) -> [UInt8] {
     let isBlank = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
     let tail = bytes.drop(while: isBlank)
     return Array(tail.prefix(tail.count - tail.reversed().prefix(while: isBlank).count))
 }
 
 /// `%41` as `A`; other text is unchanged.
-func unescapedPercents(_ bytes: [UInt8]) -> [UInt8] {
+package func unescapedPercents(_ bytes: [UInt8]) -> [UInt8] {
     var out: [UInt8] = []
     var position = 0
     while position < bytes.count {

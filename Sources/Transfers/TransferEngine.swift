@@ -1,24 +1,15 @@
 import CTransfers
 import Dispatch
-import Fetching
-import Glibc
 import LinuxKernel
-import SystemMonitor
+package import SystemMonitor
 
 /// HTTP transfers by libcurl's multi_socket interface: all of its sockets are in one epoll set, which one monitor watches,
 /// and its clock is one timer. No thread waits for a transfer; libcurl resolves names on its own threads. On one queue.
-final class TransferEngine: Sendable {
+package final class TransferEngine: Sendable {
     /// libcurl's handle, and each of its transfers.
     private struct Contents {
         var all: OpaquePointer?
-        var transfers: [Int: (handle: OpaquePointer, transfer: Transfer)] = [:]
-    }
-
-    /// A transfer that has ended, and its callback.
-    private struct Ended: Sendable {
-        let number: Int
-        let result: TransferResult
-        let done: @Sendable (TransferResult) -> Void
+        var transfers: [Int: (handle: OpaquePointer, box: TransferBox)] = [:]
     }
 
     private let queue: MonitorQueue
@@ -28,12 +19,15 @@ final class TransferEngine: Sendable {
     /// Checks for stalled transfers.
     private let watch: TimerMonitor
 
+    /// libcurl could not be loaded and set up.
+    package struct Unavailable: Error, Hashable, Sendable, CustomStringConvertible {
+        package let description = "libcurl.so.4, of Debian's package libcurl4, could not be loaded and set up"
+    }
+
     /// Sets one up; from any thread. Throws without libcurl, memory or descriptors.
-    init(queue: MonitorQueue) throws {
+    package init(queue: MonitorQueue) throws {
         self.queue = queue
-        guard let all = ctransfers_make() else {
-            throw FetchProblem("libcurl.so.4, of Debian's package libcurl4, could not be loaded and set up")
-        }
+        guard let all = ctransfers_make() else { throw Unavailable() }
         let raw = ctransfers_descriptor(all)
         do {
             // libdispatch watches a duplicate, through another epoll: see docs/decisions/0004.
@@ -48,7 +42,7 @@ final class TransferEngine: Sendable {
     }
 
     /// Activates its monitors. On the queue.
-    func activate() {
+    package func activate() {
         sockets.setEventHandler { _ in self.turn(isTime: false) }
         clock.setEventHandler { _ in self.turn(isTime: true) }
         watch.setEventHandler { _ in self.endStalled() }
@@ -57,29 +51,22 @@ final class TransferEngine: Sendable {
         watch.activate()
     }
 
-    /// Begins a transfer under an unused number; `done` is called on the queue, asynchronously, unless it is
-    /// cancelled before. On the queue.
-    func begin(_ number: Int, _ order: TransferOrder, done: @escaping @Sendable (TransferResult) -> Void) {
+    /// Begins a transfer under an unused number. Its handler learns its end later, never before this returns; false if libcurl
+    /// refuses the request: then it learns nothing. On the queue.
+    package func begin(_ number: Int, _ handler: any TransferHandler) -> Bool {
         let hasBegun = contents.onQueue { contents in
             precondition(contents.transfers[number] == nil, "transfer \(number) has begun already")
-            guard let all = contents.all else { return false }
-            let transfer = Transfer(order, done: done)
-            guard let handle = transfer.begin(in: all) else { return false }
-            contents.transfers[number] = (handle, transfer)
-            transfer.number = number
+            let box = TransferBox(handler, number: number)
+            guard let all = contents.all, let handle = box.begin(in: all) else { return false }
+            contents.transfers[number] = (handle, box)
             return true
         }
-        guard hasBegun else {
-            let partial = order.partial
-            return queue.async {
-                done(.failed(TryFailure("libcurl refused the address", isTemporary: false), partial))
-            }
-        }
-        setClock()
+        if hasBegun { setClock() }
+        return hasBegun
     }
 
-    /// Aborts a transfer, if it has not ended; it reports nothing more. On the queue, never from one of its callbacks.
-    func cancel(_ number: Int) {
+    /// Aborts a transfer, if it has not ended; its handler learns nothing more. On the queue, never from one of its callbacks.
+    package func cancel(_ number: Int) {
         contents.onQueue { contents in
             guard let all = contents.all, let one = contents.transfers.removeValue(forKey: number) else { return }
             ctransfers_remove(all, one.handle)
@@ -88,12 +75,12 @@ final class TransferEngine: Sendable {
     }
 
     /// Bytes received so far by running transfers. On the queue.
-    var bytesUnderWay: UInt64 {
-        contents.onQueue { $0.transfers.values.reduce(0) { $0 + $1.transfer.received } }
+    package var bytesUnderWay: UInt64 {
+        contents.onQueue { $0.transfers.values.reduce(0) { $0 + $1.box.handler.received } }
     }
 
     /// Ends everything; `completion` runs on the queue when nothing is left. On the queue.
-    func invalidate(completion: @escaping @Sendable () -> Void) {
+    package func invalidate(completion: @escaping @Sendable () -> Void) {
         contents.onQueue { contents in
             guard let all = contents.all else { return }
             for one in contents.transfers.values { ctransfers_remove(all, one.handle) }
@@ -105,44 +92,41 @@ final class TransferEngine: Sendable {
     }
 
     private func turn(isTime: Bool) {
-        let ended = contents.onQueue { contents -> [Ended] in
+        let ended = contents.onQueue { contents -> [@Sendable () -> Void] in
             guard let all = contents.all else { return [] }
             ctransfers_turn(all, isTime ? 1 : 0)
             return Self.removeEnded(all, &contents)
         }
         setClock()
-        for one in ended { one.done(one.result) }
+        for done in ended { done() }
     }
 
     private func endStalled() {
         let now = monotonicMilliseconds()
-        let ended = contents.onQueue { contents -> [Ended] in
+        let ended = contents.onQueue { contents -> [@Sendable () -> Void] in
             guard let all = contents.all else { return [] }
-            var ended: [Ended] = []
-            for (number, one) in contents.transfers where one.transfer.isStalled(at: now) {
+            var ended: [@Sendable () -> Void] = []
+            for (number, one) in contents.transfers where one.box.handler.isStalled(at: now) {
                 ctransfers_remove(all, one.handle)
                 contents.transfers[number] = nil
-                ended.append(Ended(number: number, result: one.transfer.stalled, done: one.transfer.done))
+                ended.append(one.box.handler.ended(code: nil, place: []))
             }
             return ended
         }
         setClock()
-        for one in ended { one.done(one.result) }
+        for done in ended { done() }
     }
 
-    private static func removeEnded(_ all: OpaquePointer, _ contents: inout Contents) -> [Ended] {
-        var ended: [Ended] = []
+    private static func removeEnded(_ all: OpaquePointer, _ contents: inout Contents) -> [@Sendable () -> Void] {
+        var ended: [@Sendable () -> Void] = []
         var end = ctransfer_end()
         while ctransfers_ended(all, &end) != 0 {
-            guard let context = end.context, let handle = end.transfer else { continue }
-            let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+            guard let handle = end.transfer else { continue }
+            let box = TransferBox.of(end.context)
             let place = withUnsafeBytes(of: &end.place) { bytes in Array(bytes.prefix { $0 != 0 }) }
             ctransfers_remove(all, handle)
-            contents.transfers[transfer.number] = nil
-            ended.append(
-                Ended(
-                    number: transfer.number, result: transfer.result(code: end.code, place: place),
-                    done: transfer.done))
+            contents.transfers[box.number] = nil
+            ended.append(box.handler.ended(code: end.code, place: place))
         }
         return ended
     }
@@ -159,10 +143,4 @@ final class TransferEngine: Sendable {
 }
 
 /// Milliseconds on the monotonic clock.
-func monotonicMilliseconds() -> Int64 { Int64(monotonicNanoseconds() / 1_000_000) }
-
-/// Why downloading is not possible; a clause for people.
-package struct FetchProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    package let description: String
-    package init(_ description: String) { self.description = description }
-}
+package func monotonicMilliseconds() -> Int64 { Int64(monotonicNanoseconds() / 1_000_000) }
