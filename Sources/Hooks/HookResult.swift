@@ -1,3 +1,5 @@
+import Glibc
+
 /// How a run of a hook ended.
 struct HookResult: Hashable, Sendable, Codable {
     enum Kind: String, Hashable, Sendable, Codable {
@@ -26,10 +28,16 @@ struct HookResult: Hashable, Sendable, Codable {
     /// Whether it has processed its events.
     var isSuccess: Bool { kind == .exited && number == 0 }
 
-    /// Whether its events may have been the reason. What was not started is tried for as long as it takes.
+    /// Statuses by which a hook says that no event is the reason: EX_UNAVAILABLE, EX_TEMPFAIL, EX_NOPERM and EX_CONFIG of
+    /// sysexits.h(3head).
+    static let statusesOfOthers: Set<Int32> = [EX_UNAVAILABLE, EX_TEMPFAIL, EX_NOPERM, EX_CONFIG]
+
+    /// Whether its events may have been the reason. What was not started, or lacks something else, is tried for as long as it
+    /// takes.
     var mayBeTheEvents: Bool {
         switch kind {
-        case .exited, .killed, .overdue, .lost: !isSuccess
+        case .exited: !isSuccess && !Self.statusesOfOthers.contains(number)
+        case .killed, .overdue, .lost: true
         case .stopped, .refused: false
         }
     }

@@ -264,7 +264,8 @@ enum Keys {
             .hook, "deadline", Form.span(1...86_400), default: .seconds(30),
             words:
                 "How long it may run. Then it and the processes it started get SIGTERM, and SIGKILL five seconds later. "
-                + "A failed run is retried, with growing pauses and fewer files; a file that failed five times is skipped."
+                + "A failed run is retried, with growing pauses and fewer files; a file that failed five times is skipped, "
+                + "unless the status says that something else is missing: 69, 75, 77 or 78, as in sysexits.h."
         )
     }
 

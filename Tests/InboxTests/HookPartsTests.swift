@@ -49,6 +49,17 @@ struct HookPartsTests {
         #expect(last == .again(seconds: HookRetry.longestPause) && retry.files == HookRetry.mostFiles)
     }
 
+    @Test(
+        "A status says whether an event may be the reason",
+        arguments: [
+            (0, false), (1, true), (3, true), (64, true), (65, true), (69, false), (75, false), (77, false),
+            (78, false),
+        ])
+    func statuses(_ status: Int32, _ mayBe: Bool) {
+        #expect(HookResult(kind: .exited, number: status, reason: "").mayBeTheEvents == mayBe)
+        #expect(HookResult(kind: .killed, number: status, reason: "").mayBeTheEvents)
+    }
+
     private func event(_ id: Int64, _ name: BytePath, kind: HookEventKind = .quarantined) -> HookEvent {
         HookEvent(
             kind: kind,
