@@ -121,7 +121,7 @@ config: build ## write units/photoinbox.toml anew, after a key was added or chan
 
 # Each has a manual page, photoinbox-COMMAND(1).
 COMMANDS := status top list search tail stats watch similar sheet web explain show log config import fetch pause resume rescan \
-    retry release discard undo reload setup verify adopt rebuild catalogue hosts thumbs metrics dump import-csv export-csv export-json
+    retry release discard undo reload setup verify adopt rebuild catalogue hosts store thumbs metrics dump import-csv export-csv export-json
 
 # Wide enough that no line of the help is broken: the page breaks them itself.
 man: export COLUMNS = 160

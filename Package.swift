@@ -133,6 +133,13 @@ let package = Package(
                 "ControlProtocol", "Fetching", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "Settings",
                 "SystemMonitor", "Systemd", "Transfers", system,
             ]),
+        // Copies of photos in a bucket.
+        module(
+            "Storing",
+            [
+                "FileValues", "Filing", "HTTPValues", "LinuxKernel", "QueueActors", "SystemMonitor", "Transfers",
+                system,
+            ]),
         // Pictures: who asks for them, and the confined program that decodes them.
         module("Decoding", ["FileValues", "LinuxKernel", "SystemMonitor", system]),
         .target(
@@ -308,7 +315,7 @@ let package = Package(
                 "Importing",
                 "LibraryCare", "LinuxKernel", "PhotoModel", "QueueActors", "Renditions", "Reporting",
                 "Settings",
-                "SettingUp", "SystemMonitor",
+                "SettingUp", "Storing", "SystemMonitor",
                 "Top", "Watching", "WebAccounts", "WebProgram", "WebServing", arguments, system,
             ], swiftSettings: swiftSettings, linkerSettings: [small]),
         .executableTarget(
@@ -399,6 +406,7 @@ let package = Package(
         // Not dependent on the two programs, which would put the decoding libraries into the tests' own process; they are
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"], exclude: ["Pictures"]),
+        tests("StoringTests", ["Storing"]),
         tests("FetchingTests", ["Fetching", "HTTPValues", "Settings"]),
         tests("FleetRulesTests", ["FleetRules"]),
         // A server, for the tests that need one.
@@ -423,7 +431,7 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "PhotoModel",
+                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "HTTPValues", "PhotoModel",
                 "PostgreSQL",
                 "PostgresSupport", "Reporting", "photoinbox", "photoinbox-fetch", "photoinboxd",
             ],

@@ -46,7 +46,8 @@ struct PhotoInbox: ParsableCommand {
             "Maintain",
             [
                 SetupCommand.self, VerifyCommand.self, AdoptCommand.self, RebuildCommand.self,
-                CatalogueCommand.self, HostsCommand.self, ThumbsCommand.self, MetricsCommand.self, DumpCommand.self,
+                CatalogueCommand.self, HostsCommand.self, StoreCommand.self, ThumbsCommand.self, MetricsCommand.self,
+                DumpCommand.self,
             ]
         ), ("Exchange", [ImportCSVCommand.self, ExportCSVCommand.self, ExportJSONCommand.self]),
     ]

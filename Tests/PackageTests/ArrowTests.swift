@@ -14,7 +14,7 @@ struct ArrowTests {
     /// The modules of each feature.
     static let features: [Set<String>] = [
         ["CSV", "Describing"], ["Cards", "Importing"], ["DecoderService", "Decoding", "Renditions", "Thumbnails"],
-        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Top"], ["Watching"],
+        ["FetchService", "Fetching", "Links"], ["Hooks"], ["Storing"], ["Top"], ["Watching"],
         ["DropPages", "DropStore", "WebAccounts", "WebPages"],
     ]
     static let daemon: Set<String> = ["DaemonHost", "DaemonProgram", "photoinboxd"]

@@ -1,0 +1,181 @@
+import Catalogue
+import CommandSupport
+import Dispatch
+import FileValues
+import Filing
+import LinuxKernel
+import QueueActors
+import Reporting
+import Storing
+
+/// Copies, compares or brings back what a source has, some at a time, and shows what is wrong.
+struct StoreRun {
+    /// Requests at a time: a server that is far away answers each after a while.
+    private static let width = 8
+
+    let store: ObjectStore
+    let source: StoreSource
+    let work: Work
+    let address: String
+    let output: OutputOptions
+    let display: ProgressDisplay
+    let interruption: Interruption
+
+    fileprivate struct State {
+        var copied = 0
+        var same = 0
+        var faulty = 0
+        var bytes: UInt64 = 0
+        /// What is still to be shown.
+        var faults: [(word: String, path: BytePath, reason: String?)] = []
+        /// Why nothing more is begun.
+        var failure: StoreFailure?
+        var error: CatalogueError?
+        var isStopped = false
+
+        var seen: Int { copied + same + faulty }
+        var isOver: Bool { isStopped || failure != nil || error != nil }
+    }
+
+    /// What is done with each.
+    enum Work: Sendable {
+        case compare
+        /// Copied, if it is missing.
+        case copy
+        case bringBack(StoreTarget)
+
+        var isBringing: Bool { if case .bringBack = self { true } else { false } }
+    }
+
+    private let state = Locked(State())
+
+    init(
+        _ work: Work, of source: StoreSource, at address: String, by store: ObjectStore, output: OutputOptions,
+        display: ProgressDisplay, interruption: Interruption
+    ) {
+        (self.work, self.source, self.address, self.store) = (work, source, address, store)
+        (self.output, self.display, self.interruption) = (output, display, interruption)
+    }
+
+    func run() throws {
+        let done = DispatchSemaphore(value: 0)
+        let worker = Worker(store: store, source: source, work: work, state: state)
+        TaskQueue.start {
+            await withTaskGroup { group in
+                for _ in 0..<Self.width { group.addTask { await worker.run() } }
+            }
+            done.signal()
+        }
+        // Signals are read here, and progress is shown.
+        while done.wait(timeout: .now() + .milliseconds(200)) == .timedOut {
+            let isHurrying = interruption.mustStopAtOnce()
+            if interruption.isStopRequested { state.withLock { $0.isStopped = true } }
+            if isHurrying { throw CommandEnd(status: .someLeft) }
+            try showFaults()
+            let (seen, bytes) = state.withLock { ($0.seen, $0.bytes) }
+            try display.show(
+                photos: seen, totalPhotos: source.total?.photos, bytes: bytes, totalBytes: source.total?.bytes,
+                asked: interruption.consumeProgressRequest())
+        }
+        try showFaults()
+        display.clear()
+        let end = state.withLock { $0 }
+        if let error = end.error { throw error }
+        try showSummary(end)
+        if case .bringBack(let target) = work, end.same > 0, !target.isFiled {
+            printRemark("photoinboxd is not running; it files them when it runs", asJSON: output.json)
+        }
+        if let failure = end.failure { throw CommandFailure(failure, at: address) }
+        if end.faulty > 0 || end.isStopped { throw CommandEnd(status: .someLeft) }
+    }
+
+    fileprivate struct Worker: Sendable {
+        let store: ObjectStore
+        let source: StoreSource
+        let work: Work
+        let state: Locked<State>
+
+        func run() async {
+            while !state.withLock({ $0.isOver }) {
+                do throws(CatalogueError) {
+                    guard let item = try source.next() else { return }
+                    await handle(item)
+                } catch { state.withLock { $0.error = error } }
+            }
+        }
+
+        private func handle(_ item: StoreItem) async {
+            do throws(StoreFailure) {
+                var isCopied = false
+                var found: StoredObject
+                if case .bringBack(let target) = work {
+                    found = try await target.fetch(item, from: store) ? .same : .missing
+                } else {
+                    found = try await store.compare(item)
+                    if found == .missing, case .copy = work {
+                        found = try await store.put(item)
+                        isCopied = found == .same
+                    }
+                }
+                state.withLock { state in
+                    state.bytes += item.size
+                    switch found {
+                    case .same: if isCopied { state.copied += 1 } else { state.same += 1 }
+                    case .missing: state.add("missing", item.path, nil)
+                    case .other(let reason): state.add("different", item.path, reason)
+                    }
+                }
+            } catch {
+                state.withLock { state in
+                    if error.scope == .object { return state.add("skipped", item.path, error.reason) }
+                    if state.failure == nil { state.failure = error }
+                }
+            }
+        }
+    }
+
+    private func showFaults() throws {
+        let faults = state.withLock { state in
+            defer { state.faults = [] }
+            return state.faults
+        }
+        for (word, path, reason) in faults {
+            if output.json {
+                try printJSON(
+                    [JSONField("type", "fault"), JSONField("fault", word)]
+                        + JSONField.path("path", path) + [JSONField("reason", reason)])
+            } else {
+                display.clear()
+                try printOut("\(word)  \(path)" + (reason.map { ": \(printable($0))" } ?? "") + "\n")
+            }
+        }
+    }
+
+    private func showSummary(_ end: State) throws {
+        if output.json {
+            return try printJSON([
+                JSONField("type", "summary"), JSONField("copied", end.copied),
+                JSONField("same", work.isBringing ? 0 : end.same),
+                JSONField("brought_back", work.isBringing ? end.same : 0),
+                JSONField("faults", end.faulty), JSONField("bytes", end.bytes),
+                JSONField("complete", !end.isOver),
+            ])
+        }
+        var words =
+            switch work {
+            case .compare: ["\(HumanText.count(end.same)) are there, with the recorded SHA-256"]
+            case .copy: ["\(HumanText.count(end.copied)) copied", "\(HumanText.count(end.same)) were there"]
+            case .bringBack: ["\(HumanText.count(end.same)) brought back"]
+            }
+        if end.faulty > 0 { words.append("\(HumanText.count(end.faulty)) not") }
+        if end.isOver { words.append("stopped") }
+        try printOut("\(words.joined(separator: ", "))\n")
+    }
+}
+
+extension StoreRun.State {
+    fileprivate mutating func add(_ word: String, _ path: BytePath, _ reason: String?) {
+        faulty += 1
+        faults.append((word, path, reason))
+    }
+}
