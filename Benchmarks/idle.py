@@ -40,7 +40,7 @@ def measure(session, watchers, daemon, scratch, seconds=SECONDS):
     targets = [target(f"other wake-ups of {name}", programs[name]["other_wakeups"], 0)
                for name in (DAEMON, OURS) if name in programs]
     if DAEMON in programs:
-        targets.append(target(f"MiB resident of {DAEMON}", programs[DAEMON]["resident"] / 2**20, 24))
+        targets.append(target(f"MiB resident of {DAEMON}", programs[DAEMON]["resident"] / 2**20, 20))
     return {"seconds": seconds, "tick_seconds": TICK, "programs": programs, "targets": targets}
 
 

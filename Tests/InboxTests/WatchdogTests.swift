@@ -32,3 +32,21 @@ struct WatchdogTests {
         #expect(reporter.rows(now: .now).isEmpty)
     }
 }
+
+@Suite("A program at rest")
+struct RestDetectorTests {
+    @Test("A rest begins once, after six ticks without work, and anew after work")
+    func rests() {
+        var rest = RestDetector()
+        var time: UInt64 = 0
+        func tick(_ milliseconds: UInt64) -> Bool {
+            time += milliseconds * 1_000_000
+            return rest.hasBegun(processorTime: time)
+        }
+        #expect(!tick(800))
+        #expect((0..<20).map { _ in tick(3) } == (1...20).map { $0 == 6 })
+        #expect(!tick(51))
+        #expect((0..<5).allSatisfy { _ in !tick(50) } && !tick(51))
+        #expect((0..<6).map { _ in tick(0) } == [false, false, false, false, false, true])
+    }
+}

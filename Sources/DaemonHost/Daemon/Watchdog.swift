@@ -1,5 +1,6 @@
 import DaemonSupport
 import DirectoryWatch
+import Glibc
 import Ingest
 import LinuxKernel
 import QueueActors
@@ -16,12 +17,14 @@ final class Watchdog: DaemonPart {
     private let service: ServiceManager
     private let state: LiveState
     private let interval: Duration
+    private let rest: QueueBound<RestDetector>
 
     init(service: ServiceManager, state: LiveState) throws {
         self.service = service
         self.state = state
         interval = service.watchdogInterval.map { min($0 / 2, Subsystem.reviewInterval) } ?? Subsystem.reviewInterval
         timer = try TimerMonitor(.every(interval), tolerance: interval / 10, label: "watchdog", queue: queue)
+        rest = QueueBound(RestDetector(), queue: queue)
     }
 
     func start() {
@@ -63,6 +66,10 @@ final class Watchdog: DaemonPart {
         state.problems.paused(state)
         state.problems.logSink(state.sink.snapshot())
         state.problems.review()
+        if rest.onQueue({ $0.hasBegun(processorTime: nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID)) }) {
+            HeapMemory.giveBackWhatIsFree()
+            ProgramCode.giveBackWhatIsUnused()
+        }
     }
 
     /// For how many seconds an event that was caused on the last tick, or before, has not come; nil if none is missing.
@@ -71,5 +78,23 @@ final class Watchdog: DaemonPart {
         // Asked for between two ticks, because the mount table changed, it has not had a tick's time yet.
         let patience = max(interval / 2, .seconds(1))
         return Duration.nanoseconds(Int64(clamping: silence)) >= patience ? Double(silence) / 1e9 : nil
+    }
+}
+
+/// Notices that a program has come to rest, by the processor time that it used from tick to tick. A value.
+struct RestDetector: Hashable, Sendable {
+    /// Ticks without work after which it rests.
+    static let ticks = 6
+    /// Nanoseconds of processor time between two ticks that are no work.
+    static let most: UInt64 = 50_000_000
+
+    private var last: UInt64 = 0
+    private var quiet = 0
+
+    /// `processorTime` is what the process has used so far, in nanoseconds. True once for each rest.
+    mutating func hasBegun(processorTime: UInt64) -> Bool {
+        defer { last = processorTime }
+        quiet = processorTime - last <= Self.most ? quiet + 1 : 0
+        return quiet == Self.ticks
     }
 }
