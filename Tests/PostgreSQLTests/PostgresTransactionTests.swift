@@ -449,10 +449,15 @@ struct PostgresTransactionTests {
 
             let other = try place.connect()
             let backend = try PostgresConnectionTests.backend(other)
+            // Not before the commit: on a busy machine even BEGIN has to wait.
+            let hasRun = Locked(false)
             let unknown = failure {
-                try other.transaction(.write, within: .seconds(waitLimit), while: { false }) { transaction in
+                try other.transaction(
+                    .write, within: .seconds(waitLimit), while: { !hasRun.withLock { $0 } }
+                ) { transaction in
                     try transaction.enqueue("SET LOCAL synchronous_commit = on")
                     try transaction.enqueue(Self.insert, [.integer(2)])
+                    hasRun.withLock { $0 = true }
                 }
             }
             #expect(unknown?.kind == .unknownOutcome, "\(String(describing: unknown))")
