@@ -46,8 +46,15 @@ struct Place {
     }
 
     func open() throws -> CatalogueFile {
-        try server.map { try CatalogueFile.open($0, forWriting: true) }
-            ?? CatalogueFile.openForWriting(path, now: noon)
+        guard let server else { return try CatalogueFile.openForWriting(path, now: noon) }
+        // Where other programs take the processors for longer than a transaction may be idle, the server ends the one that makes
+        // the schema; what opens a catalogue opens it again, as the daemon does.
+        for _ in 1..<5 {
+            do throws(CatalogueError) { return try CatalogueFile.open(server, forWriting: true) } catch {
+                guard error.code == .unreachable else { throw error }
+            }
+        }
+        return try CatalogueFile.open(server, forWriting: true)
     }
 
     func openForReading() throws -> CatalogueFile {
