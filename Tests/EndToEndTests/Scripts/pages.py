@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 ADDRESS, QUARANTINE, DIRECTORY = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 driver = Driver(DIRECTORY, int(sys.argv[4]))
-axe, shots = driver.axe, driver.shots
+axe, shots, until = driver.axe, driver.shots, driver.until
 MARKUP = "<img src=x onerror=alert(1)>.jpg"
 
 
@@ -25,7 +25,8 @@ def now(page):
     require("link" not in page.url, "the link stays in the address")
     picture = page.locator("img.picture").first
     expect(picture).to_be_visible()
-    page.wait_for_function("document.querySelector('img.picture')?.naturalWidth > 0")
+    # Not by playwright's wait_for_function, which makes code of text in the page: the policy forbids that.
+    until(page, "() => document.querySelector('img.picture')?.naturalWidth > 0", "a small picture")
     expect(page.get_by_role("link", name="Needs you 1")).to_be_visible()
     expect(page.get_by_text(MARKUP, exact=False).first).to_be_visible()
     step("Now has a picture, and names are text")
@@ -52,7 +53,7 @@ def decisions(page):
     expect(page.get_by_role("heading", name="Quarantined (1)")).to_be_visible()
     expect(page.get_by_role("heading", name="Deferred (1)")).to_be_visible()
     expect(page.get_by_role("heading", name="Similar photos (1)")).to_be_visible()
-    page.wait_for_function("[...document.querySelectorAll('.alike img')].filter((each) => each.naturalWidth > 0).length === 2")
+    until(page, "() => [...document.querySelectorAll('.alike img')].filter((each) => each.naturalWidth > 0).length === 2", "two pictures")
     expect(page.get_by_text("filed first")).to_be_visible()
     expect(page.get_by_text("the same in all bits")).to_be_visible()
     shots(page, "needs-you")
