@@ -131,7 +131,7 @@ def watched(context):
     page.set_default_timeout(PATIENCE)
     own = urlsplit(ADDRESS).netloc
     page.on("pageerror", lambda error: faults["console"].append(f"{error}"))
-    page.on("request", lambda request: urlsplit(request.url).netloc != own and faults["hosts"].append(request.url))
+    page.on("request", lambda request: urlsplit(request.url.removeprefix("blob:")).netloc != own and faults["hosts"].append(request.url))
     page.on("console", lambda line: line.type in ("error", "warning") and faults["console"].append(line.text))
     page.add_init_script(WATCH)
     return page, context.new_cdp_session(page)
@@ -152,7 +152,8 @@ def first_screen(browser, place, content):
     context = signed_in(browser)
     page, cdp = watched(context)
     asked, received = {}, {"pages": 0, "pictures": 0}
-    kind = lambda event: "pictures" if "/t/" in asked.get(event["requestId"], "") else "pages"
+    is_picture = lambda address: address.removeprefix(ADDRESS).startswith(("t/", "t?", "blob:"))
+    kind = lambda event: "pictures" if is_picture(asked.get(event["requestId"], "")) else "pages"
 
     def ended(event):
         received[kind(event)] += event["encodedDataLength"]
@@ -166,7 +167,7 @@ def first_screen(browser, place, content):
     taken, pictures = page.evaluate("first")
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null")
     require(paint is not None, "Chromium does not say when it has painted first")
-    requests = sum("/t/" not in each for each in asked.values())
+    requests = sum(not is_picture(each) for each in asked.values())
     page.wait_for_timeout(300)
     shift = page.evaluate("measured.shift")
     context.close()

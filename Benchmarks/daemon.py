@@ -74,9 +74,9 @@ class Daemon:
         self._until(lambda: not os.listdir(self.inbox), "filed", nap=0.002)
 
     def await_thumbnails(self, count):
-        """Waits for `count` thumbnails."""
+        """Waits for the small pictures of `count` photographs."""
         def made():
-            return sum(name.endswith(".jpg") for _, _, names in os.walk(os.path.join(self.state, "thumbnails"))
+            return sum(name.endswith("-320.jpg") for _, _, names in os.walk(os.path.join(self.state, "thumbnails"))
                        for name in names)
         self._until(lambda: made() >= count, "made small")
 

@@ -59,7 +59,7 @@ class Million:
             os.makedirs(os.path.join(directory, f"{number:02x}"), exist_ok=True)
         with contextlib.closing(sqlite3.connect(f"file:{self.catalogue}?mode=ro", uri=True)) as database:
             for number, name in database.execute("SELECT id, lower(hex(sha256)) FROM photo WHERE id > 1"):
-                os.link(pictures_[number % len(pictures_)], os.path.join(directory, name[:2], f"{name}-512.jpg"))
+                os.link(pictures_[number % len(pictures_)], os.path.join(directory, name[:2], f"{name}-320.jpg"))
         done = os.path.join(directory, "done")
         with open(done, encoding="utf-8") as file:
             _, mark = file.read().split(" ", 1)
@@ -101,7 +101,7 @@ def drawn(release, root, photos):
 
 def pictures(root):
     return [os.path.join(place, name) for place, _, names in os.walk(os.path.join(root, "state", "thumbnails"))
-            for name in sorted(names) if name.endswith("-512.jpg")]
+            for name in sorted(names) if name.endswith("-320.jpg")]
 
 
 def made(session, release, photos, scratch):

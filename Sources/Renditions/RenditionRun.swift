@@ -51,7 +51,11 @@ struct RenditionRun {
         }
         let kinds = plan.ready.filter(\.needs.isEmpty)
         for kind in kinds { plan.began(kind) }
-        let sizes = Set(kinds.map { $0 == .preview ? work.settings.preview : work.settings.thumbnail }).sorted(by: >)
+        let sizes = Set(
+            kinds.flatMap {
+                $0 == .preview ? [work.settings.preview] : [work.settings.thumbnail, work.settings.tile]
+            }
+        ).sorted(by: >)
         let quality = work.settings.quality
         var outcome = await client.make(sizes, of: file, kind: kind, limits: work.limits(of: kind), quality: quality)
         // A HEIF may be a sequence and nothing else, a JPEG lossless or of 12 bits.

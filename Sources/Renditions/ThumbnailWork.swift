@@ -58,7 +58,7 @@ package struct ThumbnailWork: Hashable, Sendable {
         let special = renditions.filter { $0.value != RenditionKind.standard }.sorted { $0.key < $1.key }
         // The word before the decoder changes when more formats have thumbnails. Both let all photos be gone through again.
         let words = ["q\(settings.quality)", "hash", "films", decoder ?? "unknown"]
-        return (settings.sizes.map { "\($0)" } + words).joined(separator: ",")
+        return ((settings.sizes + [settings.tile]).map { "\($0)" } + words).joined(separator: ",")
             + special.map { " \($0.key)=" + $0.value.map(\.rawValue).joined(separator: ",") }.joined()
     }
 
@@ -145,7 +145,7 @@ package struct ThumbnailWork: Hashable, Sendable {
         var failed: [RenditionKind: String] = [:]
         if !again {
             for kind in RenditionKind.allCases where word(of: kind).map({ store.has(hash, $0) }) == true {
-                present.insert(kind)
+                if kind != .thumbnail || store.has(hash, size: settings.tile) { present.insert(kind) }
             }
             for record in known {
                 guard let kind = RenditionKind(rawValue: record.kind) else { continue }

@@ -54,7 +54,9 @@ extension Keys {
                 + "get theirs, too.")
         let thumbnail = Key<UInt32>(
             .pictures, "thumbnail", Form.number(16...65_535), default: 512,
-            words: "The longer side of the thumbnail, in pixels. Smaller photos are not enlarged.")
+            words:
+                "The longer side of the thumbnail, in pixels. Smaller photos are not enlarged. One of at most 320 pixels "
+                + "is made with it, for the page that shows many photos at once.")
         let preview = Key<UInt32>(
             .pictures, "preview", Form.number(0...65_535), default: 2_048,
             words: "The longer side of the preview, in pixels; \"0\" for none, which halves the time for thumbnails.")

@@ -136,6 +136,9 @@ package struct PictureSettings: Hashable, Sendable {
     package let thumbnail: UInt32
     /// The longer side, in pixels; 0 for none.
     package let preview: UInt32
+    /// The longer side of the picture that is made with each thumbnail for a page of many, in pixels: the largest square of
+    /// the pages has 240, and a photograph is 3:2.
+    package var tile: UInt32 { min(thumbnail, 320) }
     /// The JPEG quality, 1 to 100.
     package let quality: UInt8
     /// Whether none are made if the decoder cannot be confined completely.

@@ -11,14 +11,14 @@ enum PageAssets {
 
     private static let parts: [String: [UInt8]] = [
         "style.css": PackageResources.style_css, "icon.svg": PackageResources.icon_svg,
-        "app.js": PackageResources.app_js, "early.js": PackageResources.early_js, "dom.js": PackageResources.dom_js,
+        "app.js": PackageResources.app_js, "dom.js": PackageResources.dom_js,
         "server.js": PackageResources.server_js,
         "text.js": PackageResources.text_js, "sign-in.js": PackageResources.sign_in_js,
         "now.js": PackageResources.now_js, "decisions.js": PackageResources.decisions_js,
         "confirm.js": PackageResources.confirm_js, "chosen.js": PackageResources.chosen_js,
         "search.js": PackageResources.search_js,
         // Of Photos.
-        "photos.css": PackageResources.photos_css, "photos.js": PackageResources.photos_js,
+        "photos.js": PackageResources.photos_js,
         "wall.js": PackageResources.wall_js,
         "viewer.js": PackageResources.viewer_js, "timeline.js": PackageResources.timeline_js,
         "again.js": PackageResources.again_js, "layout.js": PackageResources.layout_js,

@@ -112,6 +112,11 @@ struct Wall: Sendable {
         case .picture(let key, let picture):
             guard let content = try await wall.picture(picture, of: key) else { return .notFound }
             return await content.response(.jpeg, head, caching: .forADay)
+        case .pictures:
+            try head.target.requireParameters(of: ["of", "rendition"])
+            let keys = try head.target.keys("of", atMost: 64)
+            let picture = try head.target.picture("rendition")
+            return WebResponse(.bytes, .stream(length: nil, pictures(picture, of: keys)), caching: .forADay)
         case .original(let key): return try await file(of: key, isFilm: false, request)
         case .film(let key): return try await file(of: key, isFilm: true, request)
         case .photo(let key):
@@ -124,6 +129,15 @@ struct Wall: Sendable {
             guard let photo = try await records.photo(key, state) else { return .notFound }
             // An address of a download may be all that is needed to download more.
             return .json(person.map { $0.role >= .operator } == true ? photo : photo.without("origin"))
+        }
+    }
+
+    /// One after the other, as they are sent, so that others get theirs meanwhile.
+    private func pictures(_ picture: Picture, of keys: [PhotoKey]) -> AsyncStream<[UInt8]> {
+        let rest = Locked(keys[...])
+        return AsyncStream { [wall] in
+            guard let key = rest.withLock({ $0.popFirst() }) else { return nil }
+            return await wall.part(picture, of: key)
         }
     }
 

@@ -70,6 +70,8 @@ enum WallAddress: Hashable {
     /// A part of Leaflet, which draws the map.
     case leaflet(Leaflet)
     case picture(PhotoKey, Picture)
+    /// Small pictures of several photos in one answer.
+    case pictures
     /// The file in the library.
     case original(PhotoKey)
     /// The same, to be played.
@@ -83,6 +85,7 @@ enum WallAddress: Hashable {
         case ("tiles", 1): self = .tiles
         case ("search", 1): self = .search
         case ("places", 1): self = .places
+        case ("t", 1): self = .pictures
         case ("leaflet", 2):
             guard let part = Leaflet(rawValue: parts[1]) else { return nil }
             self = .leaflet(part)

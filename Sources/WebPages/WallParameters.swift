@@ -44,6 +44,23 @@ extension RequestTarget {
         }
         return number
     }
+
+    /// The photos of a parameter, with commas between them.
+    func keys(_ name: String, atMost most: Int) throws(Refusal) -> [PhotoKey] {
+        let parts = try text(name)?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+        let keys = parts.compactMap { PhotoKey(String($0)) }
+        guard keys.count == parts.count, (1...most).contains(keys.count) else {
+            throw Refusal(.badRequest, "\(name) must be from 1 to \(most) photos: NUMBER-MARK,NUMBER-MARK")
+        }
+        return keys
+    }
+
+    /// The rendition of a parameter; without it, what the timeline shows.
+    func picture(_ name: String) throws(Refusal) -> Picture {
+        guard let text = try text(name) else { return .tile }
+        guard let picture = Picture(text) else { throw Refusal(.badRequest, "there is no rendition \(text)") }
+        return picture
+    }
 }
 
 extension PlaceGrid {

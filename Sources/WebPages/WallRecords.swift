@@ -70,6 +70,23 @@ actor WallRecords {
                 action: "The pages' user must be able to read the small pictures in the daemon's state directory.")
         }
     }
+
+    /// The most bytes of a small picture among others; what is larger is asked for by itself.
+    private static let largestPart = 256 << 10
+
+    /// A small picture after its length, of four bytes, the lowest first; the length is 0 if there is none, or it is too large.
+    func part(_ picture: Picture, of key: PhotoKey) -> [UInt8] {
+        var bytes: [UInt8] = []
+        if let hash = try? catalogue.read({ catalogue throws(CatalogueError) in
+            try catalogue.hash(ofPhoto: Int64(key.id))
+        }), key.isOf(hash), let file = try? open(hash, picture) {
+            bytes = (try? file.read(Self.largestPart + 1)) ?? []
+        }
+        if bytes.count > Self.largestPart { bytes = [] }
+        var part: [UInt8] = []
+        part.append(littleEndian: UInt32(bytes.count))
+        return part + bytes
+    }
 }
 
 extension [UInt8] {

@@ -109,19 +109,18 @@ package struct WebProgram {
 
     // MARK: - Serving
 
-    /// The longer side of pictures in the timeline, which has squares of at most so many pixels.
-    private static let tileSize: UInt32 = 256
     /// How many outcomes of a photo are shown.
     private static let outcomes = 50
 
     private static func views(of places: Places) -> PhotoViews {
         let work = ThumbnailWork(places.settings, state: places.state)
         let sizes = work.settings.sizes
-        let ofTiles = sizes.last { $0 >= tileSize } ?? sizes.first
+        // Of what was filed before there were tiles, the thumbnail, until it has one.
+        let ofTiles = [work.settings.tile] + sizes.reversed()
         return PhotoViews { hash, picture throws(SystemCallError) in
             let word =
                 switch picture {
-                case .tile: ofTiles.map { "\($0)" }
+                case .tile: ofTiles.first { work.store.has(hash, size: $0) }.map { "\($0)" }
                 case .largest: sizes.first { work.store.has(hash, size: $0) }.map { "\($0)" }
                 case .rendition(let kind): work.word(of: kind)
                 }

@@ -82,7 +82,7 @@ extension EndToEnd {
             var daemon = try await house.start(configuration: plain)
             try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
             try await daemon.line(holding: "rocket.jpg made")
-            #expect(house.files(in: house.path("st/thumbnails")).keys.filter { $0.hasSuffix(".jpg") }.count == 1)
+            #expect(house.files(in: house.path("st/thumbnails")).keys.filter { $0.hasSuffix(".jpg") }.count == 2)
             let wanted = Self.configuration.replacing("\"tilt-shift\"", with: "\"googly\"")
             try house.configure(wanted)
             daemon.signal(SIGHUP)

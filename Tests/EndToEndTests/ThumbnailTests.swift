@@ -30,7 +30,7 @@ extension EndToEnd {
             return (status, program.lines)
         }
 
-        @Test("Each filed photo gets two JPEGs, and one that cannot be decoded is filed, with the reason recorded")
+        @Test("Each filed photo gets three JPEGs, and one that cannot be decoded is filed, with the reason recorded")
         func arrivals() async throws {
             let house = try House()
             let daemon = try await house.start(configuration: Self.configuration("enabled = \"yes\""))
@@ -38,7 +38,8 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1, of: "rocket.jpg"), as: "rocket.jpg")
             try await daemon.lines(holding: ["filed inbox/rocket.jpg", "rocket.jpg made"])
             var made = pictures(of: house).filter { $0.key.hasSuffix(".jpg") }
-            #expect(made.count == 2 && made.keys.contains { $0.hasSuffix("-512.jpg") })
+            #expect(made.count == 3 && made.keys.contains { $0.hasSuffix("-512.jpg") })
+            #expect(made.keys.contains { $0.hasSuffix("-320.jpg") })
             #expect(made.keys.contains { $0.hasSuffix("-2048.jpg") })
             #expect(
                 made.values.allSatisfy { $0.starts(with: [0xFF, 0xD8, 0xFF]) && $0.suffix(2) == Data([0xFF, 0xD9]) })
@@ -48,7 +49,7 @@ extension EndToEnd {
             try house.drop(try Photos.unique(2), as: "after.jpg")
             try await daemon.lines(holding: ["filed inbox/after.jpg", "after.jpg made"])
             made = pictures(of: house)
-            #expect(made.keys.filter { $0.hasSuffix(".jpg") }.count == 4)
+            #expect(made.keys.filter { $0.hasSuffix(".jpg") }.count == 6)
             let reasons = made.filter { $0.key.hasSuffix(".txt") }.values.map { String(decoding: $0, as: UTF8.self) }
             // The second line identifies the decoder.
             let lines = reasons.map { $0.split(separator: "\n", omittingEmptySubsequences: false) }
@@ -144,7 +145,7 @@ extension EndToEnd {
             try await daemon.stop()
             try house.configure(Self.configuration("enabled = \"yes\""))
             #expect(try await ask(house, "thumbs").status == 0)
-            #expect(self.pictures(of: house).keys.filter { $0.hasSuffix(".jpg") }.count == 2)
+            #expect(self.pictures(of: house).keys.filter { $0.hasSuffix(".jpg") }.count == 3)
             #expect(!self.pictures(of: house).keys.contains { $0.hasSuffix(".txt") })
         }
 
@@ -278,7 +279,7 @@ extension EndToEnd {
             var answer = try await ask(house, "thumbs")
             #expect(answer.status == 0 && answer.lines.last == "thumbnails: 3 made, 3 photos checked")
             let made = pictures(of: house)
-            #expect(made.count == 6)
+            #expect(made.count == 9)
             answer = try await ask(house, "thumbs")
             #expect(answer.status == 0 && answer.lines.last == "thumbnails: 0 made, 3 photos checked")
             let spoiled = try #require(made.keys.first)

@@ -24,7 +24,7 @@ struct RouteTests {
             ("/s/\(PageAssets.version)/app.js", .asset("app.js")), ("/days", .wall(.days)),
             ("/tiles?day=1&from=0&count=1", .wall(.tiles)), ("/search?words=a", .wall(.search)),
             ("/places", .wall(.places)), ("/leaflet/leaflet.js", .wall(.leaflet(.script))),
-            ("/t/7-abababab", .wall(.picture(Self.key, .tile))),
+            ("/t/7-abababab", .wall(.picture(Self.key, .tile))), ("/t?of=7-abababab", .wall(.pictures)),
             ("/p/7-abababab", .wall(.picture(Self.key, .largest))),
             ("/r/7-abababab/tilt-shift", .wall(.picture(Self.key, .rendition(.tiltShift)))),
             ("/o/7-abababab", .wall(.original(Self.key))), ("/f/7-abababab", .wall(.film(Self.key))),

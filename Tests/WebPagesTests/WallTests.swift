@@ -262,6 +262,41 @@ struct WallTests {
         }
     }
 
+    @Test(
+        "Several small pictures come in one answer, in their order, none as no bytes; malformed lists are refused")
+    func severalPictures() async throws {
+        let world = try World()
+        let keys = try [7, 8, 9].map { try world.file(UInt8($0)) }
+        let pictures = try openDirectory(world.state.appending("pictures"))
+        try pictures.put(Array("seven".utf8), as: "7-tile")
+        try pictures.put(Array("larger".utf8), as: "7-rendition(PhotoModel.RenditionKind.thumbnail)")
+        try pictures.put(Array(repeating: 0xFF, count: 256 << 10), as: "8-tile")
+        try pictures.put(Array(repeating: 0xFF, count: 256 << 10 + 1), as: "9-tile")
+        func parts(_ query: String) async throws -> [[UInt8]] {
+            let answer = try await world.ask("/t?of=\(query)")
+            #expect(answer.status == .ok && answer.fields["Content-Type"] == "application/octet-stream", "\(query)")
+            #expect(answer.fields["Cache-Control"] == "private, max-age=86400", "\(query)")
+            var (rest, parts): ([UInt8], [[UInt8]]) = (answer.bytes, [])
+            while rest.count >= 4 {
+                let length = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+                parts.append(Array(rest.dropFirst(4).prefix(length)))
+                rest.removeFirst(min(rest.count, 4 + length))
+            }
+            #expect(rest.isEmpty, "\(query)")
+            return parts
+        }
+        let found = try await parts("\(keys[1]),\(keys[0]),\(keys[2]),1-08080808,99-07070707,\(keys[0])")
+        #expect(found.map(\.count) == [256 << 10, 5, 0, 0, 0, 5])
+        #expect(found[1] == Array("seven".utf8) && found[0].allSatisfy { $0 == 0xFF })
+        #expect(try await parts("\(keys[0])&rendition=thumbnail") == [Array("larger".utf8)])
+        #expect(try await parts(Array(repeating: "\(keys[0])", count: 64).joined(separator: ",")).count == 64)
+        for query in [
+            "", "?of=", "?of=\(keys[0]),", "?of=,\(keys[0])", "?of=7", "?of=\(keys[0])&of=\(keys[1])",
+            "?rendition=thumbnail", "?of=\(keys[0])&rendition=hash", "?of=\(keys[0])&rendition=x",
+            "?of=\(keys[0])&size=1", "?of=" + Array(repeating: "\(keys[0])", count: 65).joined(separator: ","),
+        ] { #expect(try await world.ask("/t\(query)").status == .badRequest, "\(query)") }
+    }
+
     @Test("A catalogue that is put in the place of the open one is read at once, and its numbers are other photos")
     func replacedCatalogue() async throws {
         let world = try World()

@@ -1,9 +1,34 @@
 // The pages: who is signed in, which page is shown, and what changes on it.
 import { announce, h, show } from "./dom.js";
-import { style } from "./early.js";
 import { addressOf, placeOf } from "./search.js";
-import { get, remove, watch } from "./server.js";
+import { get, prepare, remove, watch } from "./server.js";
 import { countAges } from "./text.js";
+
+// What the page that is asked for consists of, beside what is loaded here: asked for at once, since one after the other would take much
+// longer on a line with a delay.
+const modules = {
+  photos: ["timeline", "again", "layout", "wall", "captions", "photos"],
+  photo: ["viewer", "confirm"],
+  now: ["now", "decisions", "confirm"],
+};
+
+function askFor({ page, key, query }) {
+  if (!page.startsWith("link=")) prepare("person");
+  const days = page === "photos" && query === "" ? prepare("days", "no-cache") : null;
+  for (const name of [...modules[page === "photos" ? page : "now"], ...(key ? modules.photo : [])]) {
+    const { href } = new URL(`./${name}.js`, import.meta.url);
+    document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
+  }
+  if (days && !history.state?.place) askForFirst(days).catch(() => null);
+}
+
+// Before the rest of the page is there.
+async function askForFirst(days) {
+  const { firstPaths } = await import("./timeline.js");
+  for (const path of firstPaths(await (await days).clone().arrayBuffer())) prepare(path);
+}
+
+askFor(placeOf(location.hash));
 
 const main = document.getElementById("main");
 const pages = [["photos", "Photos"], ["map", "Map"], ["now", "Now"], ["decisions", "Needs you"], ["drop", "Drop"]];
@@ -137,7 +162,7 @@ async function openViews() {
 
 /** The page of all photos, or another place on it. */
 async function openPhotos() {
-  const parts = await loaded(import("./photos.js"), style());
+  const parts = await loaded(import("./photos.js"));
   if (!parts) return begin();
   photos ??= new parts.Photos(person, ended, begin);
   if (page() !== "photos") return;
@@ -232,18 +257,18 @@ async function start() {
   });
   setInterval(countAges, 1000);
   document.addEventListener("redraw", render);
-  if (senders.includes(person.role)) {
-    import("./chosen.js").then(({ receiveDrops }) => receiveDrops((files) => {
-      location.hash = "drop";
-      openDrop(files);
-    })).catch(() => null);
-  }
   render();
   open();
   if (page() === "decisions") compare();
   if (page() === "photos") setTimeout(begin, LONGEST_WAIT);
   else begin();
   await begun;
+  if (senders.includes(person.role)) {
+    import("./chosen.js").then(({ receiveDrops }) => receiveDrops((files) => {
+      location.hash = "drop";
+      openDrop(files);
+    })).catch(() => null);
+  }
   refresh();
   const failed = (found) => { failure = found; render(); };
   watch(() => "live", "person", { state: changed, failure: failed }, failed, ended);

@@ -3,10 +3,9 @@ import { dayText } from "./captions.js";
 import { announce, h } from "./dom.js";
 import { NO_DATE, period } from "./layout.js";
 import { FIELDS, addressOf, placeOf, queryOf, valuesOf } from "./search.js";
-import { address, bytes } from "./server.js";
+import { address, bytes, parts } from "./server.js";
 import { count, sentences } from "./text.js";
 import { Results, Timeline } from "./timeline.js";
-import { Viewer } from "./viewer.js";
 import { Wall } from "./wall.js";
 
 export class Photos {
@@ -14,7 +13,10 @@ export class Photos {
   #filled;
   #timeline;
   #wall;
-  #viewer;
+  #person;
+  // Loaded once all is there that is seen first, or when a photo is to be looked at: then that is the one.
+  #viewer = null;
+  #wanted = null;
   #query = null;
   #source = null;
   #search = null;
@@ -34,17 +36,19 @@ export class Photos {
 
   /** `ended()` is called when the session has, `filled()` when there is nothing more to come into the view at first. */
   constructor(person, ended, filled) {
-    [this.#ended, this.#filled] = [ended, filled];
+    [this.#person, this.#ended] = [person, ended];
+    this.#filled = () => {
+      filled();
+      import("./viewer.js").catch(() => null);
+    };
     this.#timeline = new Timeline((path, signal) => this.#ask(path, signal), () => this.#changed(this.#timeline));
     this.#wall = new Wall({
-      picture: (key) => address(`t/${key}`), link: (key) => addressOf({ key, query: this.#query }),
+      picture: (key, isLarge) => address(isLarge ? `r/${key}/thumbnail` : `t/${key}`),
+      pictures: (keys, isLarge) => parts(`t?of=${keys.join(",")}${isLarge ? "&rendition=thumbnail" : ""}`),
+      link: (key) => addressOf({ key, query: this.#query }),
       open: (photo) => this.#open(photo), rested: (place) => this.#remember(place),
-      passed: (day) => { this.#where.textContent = day === null ? "" : dayText(day); }, filled,
-    });
-    this.#viewer = new Viewer({
-      isOperator: person.role === "operator", ended,
-      beside: (photo, step, signal) => this.#beside(photo, step, signal),
-      moved: (photo) => this.#moved(photo), closed: () => this.#close(), changed: () => this.#refresh(),
+      passed: (day) => { this.#where.textContent = day === null ? "" : dayText(day); },
+      filled: () => this.#filled(),
     });
     this.#form = this.#searchForm();
     this.element = h("div", { class: "photos", "data-key": "photos" }, h("h1", { class: "unseen" }, "Photos"),
@@ -69,12 +73,12 @@ export class Photos {
       this.#timeline.ask();
     }
     if (key) {
-      this.#viewer.show({ key });
-    } else if (this.#viewer.photo) {
-      const { photo } = this.#viewer;
-      this.#viewer.close();
+      this.#look({ key });
+    } else if (this.#photo) {
+      const photo = this.#photo;
+      this.#lookAway();
       this.#ready.then(() => {
-        if (this.#viewer.photo) return;
+        if (this.#photo) return;
         if (photo.day === undefined) this.#wall.focusStop();
         else this.#wall.reveal(photo, true);
       });
@@ -89,7 +93,7 @@ export class Photos {
 
   /** Another page is shown. */
   leave() {
-    if (this.#viewer.photo) this.#viewer.close();
+    this.#lookAway();
     this.#search?.abort();
     if (this.#source === null) this.#query = null;
     this.#timeline.stop();
@@ -204,6 +208,31 @@ export class Photos {
 
   // MARK: the photo
 
+  // That which is looked at.
+  get #photo() {
+    return this.#viewer?.photo ?? this.#wanted;
+  }
+
+  async #look(photo) {
+    if (this.#viewer) return this.#viewer.show(photo);
+    this.#wanted = photo;
+    const loaded = await import("./viewer.js").catch(() => null);
+    if (this.#wanted !== photo) return;
+    this.#wanted = null;
+    if (!loaded) return this.end({ message: "The photo cannot be shown: the program may have been replaced", action: "Reload the page." });
+    this.#viewer = new loaded.Viewer({
+      isOperator: this.#person.role === "operator", ended: this.#ended,
+      beside: (from, step, signal) => this.#beside(from, step, signal),
+      moved: (to) => this.#moved(to), closed: () => this.#close(), changed: () => this.#refresh(),
+    });
+    this.#viewer.show(photo);
+  }
+
+  #lookAway() {
+    this.#wanted = null;
+    if (this.#viewer?.photo) this.#viewer.close();
+  }
+
   async #beside(photo, step, signal) {
     await this.#ready;
     return this.#source ? this.#source.neighbour(photo, step, undefined, signal) : null;
@@ -215,7 +244,7 @@ export class Photos {
       return;
     }
     history.pushState({ isOpened: true }, "", addressOf({ key: photo.key, query: this.#query }));
-    this.#viewer.show(photo);
+    this.#look(photo);
   }
 
   #moved(photo) {
@@ -237,7 +266,7 @@ export class Photos {
   }
 
   #remember(place) {
-    if (this.#viewer.photo || !this.element.isConnected || placeOf(location.hash).query !== this.#query) return;
+    if (this.#photo || !this.element.isConnected || placeOf(location.hash).query !== this.#query) return;
     // Browsers refuse more than some in a time.
     try {
       history.replaceState({ ...history.state, place }, "");

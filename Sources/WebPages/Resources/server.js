@@ -15,18 +15,21 @@ export class Failure extends Error {
   }
 }
 
-// What was asked for before it was needed, by its path.
+// What was asked for before it was needed, by its path. Later, it would be of another time.
 const prepared = new Map();
+const FRESH = 10_000;
 
-/** Asks for what will be needed soon, once. */
+/** Asks for what the page will need at first; gives the answer, or null. */
 export function prepare(path, cache = "no-store") {
-  prepared.set(path, request("GET", path, { cache }).catch(() => null));
+  const answer = request("GET", path, { cache }).catch(() => null);
+  prepared.set(path, answer);
+  return answer;
 }
 
 function taken(path) {
   const answer = prepared.get(path);
   prepared.delete(path);
-  return answer;
+  return performance.now() < FRESH ? answer : null;
 }
 
 function request(method, path, options) {
@@ -60,18 +63,42 @@ async function ask(method, path, options) {
   return response.status === 204 ? null : response.json().catch(() => null);
 }
 
-/** Bytes of a type, and the fields that came with them: `{ buffer, field(name) }`. */
-export async function bytes(path, signal, cache, type = "application/octet-stream") {
-  const response = await send("GET", path, { signal, cache });
-  // As a hotel's sign-in page does, or a server of another version.
+const BYTES = "application/octet-stream";
+
+// As a hotel's sign-in page does, or a server of another version.
+function requireType(response, type) {
   if (response.headers.get("Content-Type") !== type) {
     throw new Failure(0, "something else answers instead of the server", "Reload the page.");
   }
+}
+
+/** Bytes of a type, and the fields that came with them: `{ buffer, field(name) }`. */
+export async function bytes(path, signal, cache, type = BYTES) {
+  const response = await send("GET", path, { signal, cache });
+  requireType(response, type);
   try {
     return { buffer: await response.arrayBuffer(), field: (name) => response.headers.get(name) };
   } catch {
     signal?.throwIfAborted();
     throw new Failure(0, "the connection broke off", "Try again.");
+  }
+}
+
+/** The parts of an answer, each as soon as it is there; in the answer, each comes after its length, 4 bytes, the lowest first. */
+export async function* parts(path) {
+  const response = await send("GET", path, { cache: "default" });
+  requireType(response, BYTES);
+  const reader = response.body.getReader();
+  let rest = new Uint8Array(0);
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const more = new Uint8Array(rest.length + read.value.length);
+    more.set(rest);
+    more.set(read.value, rest.length);
+    rest = more;
+    for (let end; rest.length >= 4 && rest.length >= (end = 4 + new DataView(rest.buffer, rest.byteOffset).getUint32(0, true));) {
+      yield rest.subarray(4, end);
+      rest = rest.subarray(end);
+    }
   }
 }
 

@@ -10,6 +10,8 @@ export const KIND = { withRaw: 1, withFilm: 2, film: 4, raw: 8 };
 export const BLOCK = 250;
 const KEPT = 40_000 / BLOCK;
 const AT_ONCE = 4;
+// About as many as a view has.
+const SEEN = 25;
 // How long the blocks of a day that changes are shown.
 const WAIT = 500;
 // How often a photo is looked for while its day changes, and the one beside it.
@@ -74,6 +76,20 @@ export function readDays(buffer) {
     counts.push(number());
   }
   return { days: Int32Array.from(days), counts: Uint32Array.from(counts) };
+}
+
+function blockPath(day, number) {
+  return `tiles?day=${day}&from=${number * BLOCK}&count=${BLOCK}`;
+}
+
+/** What is asked for first when all photos are shown from the top on, of days as the server sends them: the newest, as many as are seen. */
+export function firstPaths(buffer) {
+  const { days, counts } = readDays(buffer);
+  const paths = [];
+  for (let place = 0, photos = 0; place < days.length && photos < SEEN && paths.length < AT_ONCE; photos += counts[place++]) {
+    paths.push(blockPath(days[place], 0));
+  }
+  return paths;
 }
 
 /** Less than 0 if `one` comes before `other`, of the same day. */
@@ -228,7 +244,7 @@ export class Timeline {
     const controller = new AbortController();
     this.#running.set(id, { controller });
     try {
-      const answer = await this.#ask(`tiles?day=${day}&from=${number * BLOCK}&count=${BLOCK}`, controller.signal);
+      const answer = await this.#ask(blockPath(day, number), controller.signal);
       if (controller.signal.aborted) return;
       this.#received(id, day, answer);
       this.#pause.end();

@@ -9,8 +9,12 @@ const keys = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", 
 const RESTS_AFTER = 150;
 const TRIES = 6;
 const AT_ONCE = 12;
+// In one answer.
+const TOGETHER = 64;
 // Views in a second.
 const FAST = 4;
+// Pixels of a square for which the picture of a tile is large enough.
+const TILE = 240;
 const nothing = { days: new Int32Array(0), counts: new Uint32Array(0), total: 0, count: () => 0, want() {}, known: () => null };
 
 export class Wall {
@@ -47,8 +51,9 @@ export class Wall {
   #asks = null;
 
   /**
-   * `tools`: `picture(key)` gives an address, `link(key)` that of the page of a photo; told are `open(photo)`, `rested(place)` and
-   * `passed(day)`, and `filled()` when all that is in view is there for the first time.
+   * `tools`: `picture(key, isLarge)` gives an address, `pictures(keys, isLarge)` several pictures in their order, `link(key)` the address
+   * of the page of a photo; told are `open(photo)`, `rested(place)` and `passed(day)`, and `filled()` when all that is in view is there
+   * for the first time.
    */
   constructor(tools) {
     this.#tools = tools;
@@ -105,7 +110,9 @@ export class Wall {
   }
 
   changed() {
-    this.#later();
+    if (this.#isFilled) this.#later();
+    // A frame sooner.
+    else this.update();
   }
 
   /** Goes to the newest day of a period, else to the next older one; gives its day and how many photos it has, or null. */
@@ -318,6 +325,7 @@ export class Wall {
     }
     if (focus && focus !== document.activeElement && focus.isConnected) focus.focus({ preventScroll: true });
     this.#makeStop();
+    if (!this.#isFilled) this.#askFirst();
     // A photo that had the focus is gone: the one in its place gets it.
     if (held && !focus.isConnected && this.#current?.photo?.key === held.key && days.length > 0) {
       const place = layout.placeOf(this.#current.day);
@@ -437,6 +445,7 @@ export class Wall {
   #release(item, hadFocus) {
     item.element.remove();
     if (this.#stop === item) this.#stop = null;
+    forget(item.picture);
     item.picture.removeAttribute("src");
     item.link.removeAttribute("href");
     item.link.removeAttribute("aria-label");
@@ -452,6 +461,7 @@ export class Wall {
   // Each takes the browser a while, so a view full of them is asked for in more than one frame: what is in view first, over a slow line.
   #askSoon(item) {
     this.#asking.add(item);
+    if (!this.#isFilled) return;
     this.#asks ??= requestAnimationFrame(() => {
       this.#asks = null;
       if (this.#isFast) return this.#asking.clear();
@@ -459,6 +469,35 @@ export class Wall {
       for (const each of (inView.length > 0 ? inView : [...this.#asking]).slice(0, AT_ONCE)) this.#ask(each);
       for (const each of this.#asking) this.#askSoon(each);
     });
+  }
+
+  // What is not in view waits: it would take a part of the line.
+  #askFirst() {
+    const inView = [...this.#asking].filter((each) => this.#isInView(each));
+    for (let at = 0; at < inView.length; at += TOGETHER) this.#askTogether(inView.slice(at, at + TOGETHER));
+  }
+
+  // What is seen first comes in one answer: on a line with a delay, one answer for each would take longer. A browser keeps those of their
+  // own for longer, so it is not done again.
+  async #askTogether(items) {
+    const keys = items.map(({ photo }) => photo.key);
+    const isWaiting = (number) => items[number].photo?.key === keys[number] && !items[number].picture.hasAttribute("src");
+    for (const item of items) {
+      item.isAsked = true;
+      this.#asking.delete(item);
+    }
+    let next = 0;
+    try {
+      for await (const bytes of this.#tools.pictures(keys, this.#isLarge)) {
+        if (bytes.length > 0 && isWaiting(next)) {
+          items[next].picture.src = URL.createObjectURL(new Blob([bytes], { type: "image/jpeg" }));
+        } else if (isWaiting(next)) this.#ask(items[next]);
+        next += 1;
+      }
+    } catch {
+      // They are asked for one by one.
+    }
+    for (; next < items.length; next++) if (isWaiting(next)) this.#ask(items[next]);
   }
 
   #ask(item) {
@@ -470,7 +509,7 @@ export class Wall {
       this.#retryLater();
     } else {
       item.picture.fetchPriority = this.#isInView(item) ? "auto" : "low";
-      item.picture.src = this.#tools.picture(item.photo.key);
+      item.picture.src = this.#tools.picture(item.photo.key, this.#isLarge);
     }
   }
 
@@ -478,6 +517,7 @@ export class Wall {
     const item = this.#owners.get(picture);
     if (!item?.photo || !picture.hasAttribute("src")) return;
     item.element.className = "";
+    forget(picture);
     this.#vain.delete(item.photo.key);
     this.#checkFilled();
   }
@@ -487,7 +527,13 @@ export class Wall {
     const isWaiting = (item) => this.#isInView(item) && item.element.className === "waiting";
     if ([...this.#items.values()].some(isWaiting)) return;
     this.#isFilled = true;
+    for (const item of this.#asking) this.#askSoon(item);
     this.#tools.filled();
+  }
+
+  // Whether the picture of a tile would be shown larger than it is.
+  get #isLarge() {
+    return this.#layout.cell * devicePixelRatio > TILE;
   }
 
   #isInView({ y }) {
@@ -500,6 +546,7 @@ export class Wall {
     const item = this.#owners.get(picture);
     if (!item?.photo || !picture.hasAttribute("src")) return;
     item.element.className = "vain";
+    forget(picture);
     picture.removeAttribute("src");
     const tries = (this.#vain.get(item.photo.key)?.tries ?? 0) + 1;
     this.#vain.delete(item.photo.key);
@@ -593,6 +640,11 @@ export class Wall {
     clearTimeout(this.#rest);
     this.#rest = setTimeout(() => this.#rested(), RESTS_AFTER);
   }
+}
+
+/** What came among others is held by the browser until it is shown, or until that is not wanted any more. */
+function forget(picture) {
+  if (picture.src.startsWith("blob:")) URL.revokeObjectURL(picture.src);
 }
 
 /** Puts an element where the cursor is, and gives what follows it. What has the focus would lose it if it were moved, so the others are. */

@@ -29,7 +29,7 @@ def watch(page, places):
     """Notes what must not happen at any time; `places` is how the addresses of all requests begin."""
     page.on("pageerror", lambda error: faults.append(f"error: {error}"))
     page.on("dialog", lambda dialog: faults.append(f"a script ran: {dialog.message}"))
-    page.on("request", lambda request: request.url.startswith(places) or faults.append(f"asks {request.url}"))
+    page.on("request", lambda request: request.url.removeprefix("blob:").startswith(places) or faults.append(f"asks {request.url}"))
     page.on("console", lambda line: line.type in ("error", "warning") and is_fault(line) and faults.append(f"console: {line.text}"))
     page.add_init_script("addEventListener('securitypolicyviolation', (event) => console.error('policy ' + event.violatedDirective))")
 

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from chromium import Driver, origin, require, step
+from chromium import Driver, origin, require, step, watch
 from playwright.sync_api import expect
 
 ADDRESS, INBOX, DIRECTORY = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
@@ -66,6 +66,23 @@ def wall(page):
     expect(page.get_by_role("link", name=re.compile("with RAW"))).to_have_count(1)
     step("the wall has the day, its photos, their names and pictures")
     shots(page, "photos")
+
+
+def dense(page):
+    """Pictures that are seen first come together, and larger to a screen with two pixels for each of the page's."""
+    for factor, is_right in ((1, lambda largest: largest <= 320), (2, lambda largest: largest > 320)):
+        context = page.context.browser.new_context(
+            device_scale_factor=factor, viewport={"width": 1280, "height": 900}, storage_state=page.context.storage_state())
+        other = context.new_page()
+        watch(other, origin(ADDRESS))
+        other.goto(f"{origin(ADDRESS)}#photos")
+        until(other, "() => document.querySelectorAll('.wall img').length > 20 && !document.querySelector('.wall li.waiting')", "all pictures")
+        largest = other.evaluate("Math.max(...[...document.querySelectorAll('.wall img')].map((each) => each.naturalWidth))")
+        require(is_right(largest), f"a picture has {largest} pixels, with {factor} for each of the page's")
+        asked = other.evaluate("performance.getEntriesByType('resource').map((each) => each.name).filter((each) => /t[?]of=/.test(each))")
+        require(asked and all(("rendition=thumbnail" in each) == (factor == 2) for each in asked), f"asked for: {asked}")
+        context.close()
+    step("the first pictures come together, and larger to a dense screen")
 
 
 def keys(page):
@@ -341,4 +358,4 @@ def tasks(page):
     step(f"long tasks since the last load: {page.evaluate('tasks')} ms")
 
 
-driver.run([(origin(ADDRESS), (wall, keys, hurry, photo, gone, search, following, jump, world, filing, tasks))], reduced_motion="reduce")
+driver.run([(origin(ADDRESS), (wall, dense, keys, hurry, photo, gone, search, following, jump, world, filing, tasks))], reduced_motion="reduce")
