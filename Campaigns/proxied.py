@@ -1,14 +1,15 @@
 #!/usr/bin/python3
-"""One large upload through nginx as it is installed, while photoinbox-drop, the pages, nginx and the connection are killed.
+"""One large film sent through nginx as it is installed, while photoinbox-drop, the pages, nginx, the daemon and the connection are killed.
 
 usage: Campaigns/proxied.py [--bytes N] [--kills N] [--seed N] [--programs DIR]
 
 Sends as the page does: by POST, in chunks that a 413 halves and that grow again, each with its digest; after a lost connection it
-asks where to go on. The file must have its name in the inbox with the very bytes, what is sent twice must be at most a chunk for each
-kill, and nothing else may be in the inbox. Needs root, for the address at which the pages expect photoinbox-drop, and nginx (Debian: nginx-light).
+asks where to go on. The daemon files the film, and is killed meanwhile, too. It must be in the library once, with the very bytes and one
+row, what is sent twice must be at most a chunk for each kill, and the inbox must be empty. Needs root, for the address at which the pages expect photoinbox-drop, and nginx (Debian: nginx-light).
 """
 import argparse
 import base64
+import contextlib
 import hashlib
 import http.client
 import os
@@ -19,6 +20,8 @@ import select
 import shutil
 import signal
 import socket
+import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -112,13 +115,18 @@ class Local(http.client.HTTPConnection):
 
 
 class Content:
-    """The same bytes each time, of any length, without a file."""
+    """The same bytes each time, of any length, without a file: a film, and a box that no player reads."""
 
     def __init__(self, size, seed):
         self.size, self.noise = size, random.Random(seed).randbytes(BLOCK)
+        film = (storm.ROOT / "Tests/Fixtures/film.mp4").read_bytes()
+        self.film = film + struct.pack(">I4sQ", 1, b"free", size - len(film))
 
     def block(self, number):
-        return (number.to_bytes(8, "big") + self.noise[8:])[: self.size - number * BLOCK]
+        block = number.to_bytes(8, "big") + self.noise[8:]
+        if number == 0:
+            block = self.film + block[len(self.film) :]
+        return block[: self.size - number * BLOCK]
 
     def read(self, offset, size):
         size = min(size, self.size - offset)
@@ -174,7 +182,7 @@ class Sender:
                 continue
             body = self.content.read(self.offset, self.chunk)
             digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
-            path = f"{self.upload}?at={self.offset}" if self.upload else f"?name=large.mov&length={self.content.size}"
+            path = f"{self.upload}?at={self.offset}" if self.upload else f"?name=large.mp4&length={self.content.size}"
             status, offset, place = self.ask(path, body, [
                 ("Content-Digest", f"sha-256=:{digest}:"), ("Content-Type", "application/octet-stream")])
             self.upload = self.upload or (place and place[0])
@@ -191,6 +199,44 @@ class Sender:
                 self.sent += len(body) if status == 0 else 0
                 is_certain = self.upload is None
                 time.sleep(0.05)
+
+
+class Filing:
+    """The daemon, again after each kill; killed as often while it files what came."""
+
+    def __init__(self, root, programs, configuration):
+        self.root, self.words = root, (str(programs / "photoinboxd"), ["--config", str(configuration)], str(root / "run"))
+        self.daemon = storm.Daemon(*self.words).ready()
+
+    def kill(self):
+        self.daemon.kill()
+        self.daemon = storm.Daemon(*self.words)
+
+    def photos(self):
+        """The names and hashes of all rows."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.root}/state/catalogue.sqlite?mode=ro", uri=True, timeout=60)) as catalogue:
+            return catalogue.execute("SELECT library_path, lower(hex(sha256)) FROM photo").fetchall()
+
+    def finish(self, kills, chance):
+        """Kills it until it was killed so often, or has filed the film; how often it was."""
+        for count in range(kills):
+            end = time.monotonic() + chance.uniform(0.5, 8)
+            while time.monotonic() < end:
+                if self.photos():
+                    break
+                time.sleep(0.05)
+            else:
+                self.kill()
+                continue
+            return count
+        self.daemon.wait_for(" filed phones/guests/oma/")
+        return kills
+
+    def stop(self):
+        """What was begun is done before it ends."""
+        self.daemon.process.terminate()
+        if status := self.daemon.process.wait(storm.PATIENCE):
+            raise storm.Violation(f"the daemon ended with {status}")
 
 
 def kill_now_and_then(sender, victims, count, chance, done, log):
@@ -220,7 +266,7 @@ def main():
         return storm.SKIPPED
     chance = random.Random(options.seed)
     print(f"proxied: seed {options.seed}, {options.bytes:,} bytes, {options.kills} kills")
-    with storm.scratch() as directory:
+    with storm.scratch() as directory, contextlib.ExitStack() as ending:
         root = pathlib.Path(directory)
         for name in ("inbox", "library", "own", "etc"):
             (root / name).mkdir()
@@ -228,6 +274,8 @@ def main():
         configuration.write_text(
             f'library = "{root}/library"\nstate = "{root}/state"\nruntime = "{root}/run"\n'
             f'[inbox.phones]\npath = "{root}/inbox"\n[web]\ninbox = "phones"\n')
+        filing = Filing(root, options.programs, configuration)
+        ending.callback(lambda: filing.daemon.kill())
         added = subprocess.run(
             [options.programs / "photoinbox", "web", "link", "add", "oma", "--until", "2099-12-31", "--config", configuration],
             check=True, stdout=subprocess.PIPE, text=True)
@@ -240,7 +288,8 @@ def main():
         proxy = Proxy(root)
         content = Content(options.bytes, options.seed)
         sender, done, log = Sender(root / "front", link, content), threading.Event(), []
-        victims = [("drop", drop.kill), ("pages", pages.kill), ("nginx", proxy.kill), ("network", sender.cut)]
+        victims = [
+            ("drop", drop.kill), ("pages", pages.kill), ("nginx", proxy.kill), ("network", sender.cut), ("daemon", filing.kill)]
         killer = threading.Thread(target=kill_now_and_then, args=(sender, victims, options.kills, chance, done, log))
         killer.start()
         began = time.monotonic()
@@ -254,28 +303,39 @@ def main():
                 one.stop()
             RELAY.unlink(missing_ok=True)
             RELAY.parent.rmdir()
-        wrong = check(root / "inbox", content)
+        began = time.monotonic()
+        amid = filing.finish(options.kills // 2, chance)
+        filing.stop()
+        filed = time.monotonic() - began
+        wrong = check(root, content, filing.photos())
         twice = sender.sent - content.size
         if twice > len(log) * MOST:
             wrong.append(f"{twice:,} bytes were sent twice")
         for line in wrong:
             print(line)
         print(f"{content.size:,} bytes in {seconds:.0f} s, chunks of {sender.chunk:,}; {len(log)} kills "
-              f"({', '.join(f'{log.count(name)} {name}' for name, _ in victims)}), {twice:,} bytes sent twice, "
-              f"{len(wrong)} violations")
+              f"({', '.join(f'{log.count(name)} {name}' for name, _ in victims)}), {twice:,} bytes sent twice; filed {filed:.0f} s later "
+              f"with {amid} kills of the daemon; {len(wrong)} violations")
         return 1 if wrong else 0
 
 
-def check(inbox, content):
-    named = [path for path in inbox.rglob("*") if path.is_file() and ".photo-inbox-drop" not in path.parts]
-    if [path.name for path in named] != ["large.mov"]:
-        return [f"in the inbox: {named}"]
-    with named[0].open("rb") as file:
+def check(root, content, photos):
+    inbox = root / "inbox"
+    files = {directory: [path for path in (root / directory).rglob("*") if path.is_file() and not path.name.startswith(".")
+                         and ".photo-inbox-drop" not in path.parts] for directory in ("inbox", "library")}
+    if files["inbox"] or [path.name for path in files["library"]] != ["large.mp4"]:
+        return [f"there are {files}"]
+    hasher = hashlib.sha256()
+    with files["library"][0].open("rb") as file:
         for number in range(-(-content.size // BLOCK)):
-            if file.read(BLOCK) != content.block(number):
-                return [f"the file differs in block {number}"]
+            block = file.read(BLOCK)
+            if block != content.block(number):
+                return [f"the film differs in block {number}"]
+            hasher.update(block)
         if file.read(1):
-            return ["the file is longer"]
+            return ["the film is longer"]
+    if [(os.path.basename(os.fsdecode(path)), found) for path, found in photos] != [("large.mp4", hasher.hexdigest())]:
+        return [f"the catalogue has {photos}"]
     left = [name for name in os.listdir(inbox / ".photo-inbox-drop") if name != "ledger"]
     return [f"left: {left}"] if left else []
 
