@@ -72,6 +72,9 @@ package final class Subsystem: Sendable {
         queue.async { [weak self] in self?.state.withLock { $0.askedAt = nil } }
     }
 
+    /// Answers a pending probe: the queue is busy with a step that goes on, such as the copy of a large file. Any thread.
+    package func goOn() { state.withLock { $0.askedAt = nil } }
+
     package func snapshot() -> Snapshot {
         var snapshot = state.withLock { $0 }
         if let current = currentStep?() {

@@ -2,6 +2,7 @@ import Dispatch
 import LinuxKernel
 import QueueActors
 import SystemMonitor
+import TestSupport
 import Testing
 
 @Suite("A subsystem tells what it does, even while its queue is stuck", .timeLimit(.minutes(60)))
@@ -36,6 +37,25 @@ struct SubsystemTests {
         queue.sync {}
         let free = subsystem.snapshot()
         #expect(free.step == nil && free.askedAt == nil && free.silence(now: .now) == nil)
+    }
+
+    @Test("A queue that reads a file block by block answers its probe")
+    func longStep() async throws {
+        let scratch = try ScratchDirectory()
+        let house = try WorkerHouse(scratch.path)
+        try house.drop()
+        let answered = Locked<[String: Bool]>([:])
+        let last = Locked<String?>(nil)
+        await house.file(WorkerHouse.set.keys) { [subsystem = house.subsystem] step in
+            if let before = last.withLock({ $0 }) {
+                answered.withLock { $0[before] = subsystem.snapshot().askedAt == nil }
+            }
+            last.withLock { $0 = step }
+            subsystem.ask()
+        }
+        #expect(house.files("library").count == 3)
+        #expect(answered.withLock { $0["reading the copy again"] } == true)
+        #expect(answered.withLock { $0["setting owner, mode and time"] } == false)
     }
 
     @Test func countdownEndsWithTheLast() {

@@ -18,6 +18,7 @@ struct WorkerHouse {
     let worker: InboxWorker
     let catalogue: CatalogueFile
     let writer: Catalogue
+    let subsystem = Subsystem(name: "files", queue: MonitorQueue(label: "test.files"), isVital: false)
 
     init(_ root: String, extra: String = "") throws {
         self.root = root
@@ -44,8 +45,7 @@ struct WorkerHouse {
         worker = InboxWorker(
             spec: InboxSpec(inbox, sets: settings.sets),
             places: Places(library), attributes: FiledAttributes(library), catalogue: writer,
-            libraryGuard: LibraryGuard(catalogue),
-            subsystem: Subsystem(name: "files", queue: MonitorQueue(label: "test.files"), isVital: false))
+            libraryGuard: LibraryGuard(catalogue), subsystem: subsystem)
     }
 
     private struct Missing: Error {}

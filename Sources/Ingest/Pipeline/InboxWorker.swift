@@ -81,8 +81,9 @@ package actor InboxWorker {
             clock.enter(step)
             subsystem.enter("\(step.words): \(subject)")
             reached(step.words)
-        } shouldStop: { [stopping] in
-            stopping.withLock { $0 }
+        } shouldStop: { [stopping, subsystem] in
+            subsystem.goOn()
+            return stopping.withLock { $0 }
         }
         defer {
             clock.end()
