@@ -55,7 +55,15 @@ extension EndToEnd {
             #expect(state.program.status.hasPrefix("FILING STOPPED: PI-506"), "\(state.program.status)")
             #expect(house.files(in: house.inbox).count == 3)
             let list = try await house.ask("list")
-            #expect(list.ending == .status(1) && list.text.contains("PostgreSQL"), "\(list.text)")
+            #expect(list.ending == .status(69) && list.text.contains("PostgreSQL"), "\(list.text)")
+            // What needs no catalogue is done, and said to be.
+            for (command, done) in [
+                ("pause", "paused inbox"), ("resume", "resumed inbox"), ("rescan", "rescanned inbox"),
+            ] {
+                let answer = try await house.ask(command, "inbox")
+                #expect(answer.ending == .status(0) && answer.text.contains(done), "\(answer.text)")
+                #expect(answer.text.contains("the catalogue cannot be written now"), "\(answer.text)")
+            }
             try place.connect()
             try await daemon.lines(holding: (1...3).map { "filed inbox/\($0).jpg" } + ["PI-506 is over"])
             #expect(house.files(in: house.library).count == 4 && house.files(in: house.inbox).isEmpty)

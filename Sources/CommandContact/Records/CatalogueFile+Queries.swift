@@ -67,10 +67,15 @@ extension CommandFailure {
 
     package init(_ error: CatalogueError, at place: CataloguePlace) {
         guard let file = place.file else {
-            self.init(
-                error.code == .permission ? .permission : error.code == .missing ? .unavailable : .failed,
-                printable("\(place.name): \(error)"),
-                action: error.code == .missing ? "Start photoinboxd: it makes the catalogue." : nil)
+            let (status, action): (ExitStatus, String?) =
+                switch error.code {
+                case .permission: (.permission, nil)
+                case .missing: (.unavailable, "Start photoinboxd: it makes the catalogue.")
+                case .unreachable, .unknownOutcome: (.unavailable, "See what is wrong: photoinboxd --check")
+                case .busy: (.busy, "Try again.")
+                default: (.failed, nil)
+                }
+            self.init(status, printable("\(place.name): \(error)"), action: action)
             return
         }
         let path = file.escaped

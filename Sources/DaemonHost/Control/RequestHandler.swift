@@ -211,14 +211,15 @@ final class RequestHandler: Sendable {
             try await state.pauses.set(inbox, pauses ? InboxPause(since: Moment.now.wall, by: requester) : nil)
             await generation.withLock { $0 }?.pipeline.admissionChanged()
             state.problems.paused(state)
-            item.request = try await record(pauses ? .pause : .resume, inbox, nil, requester)
+            let recorded = await record(pauses ? .pause : .resume, inbox, nil, requester)
+            item.request = recorded.id
             let waiting = state.current.pipeline?.arrivals.withLock { $0.counts(of: inbox).inHand } ?? 0
             item.count = waiting
             let text =
                 pauses
                 ? "paused \(inbox): what comes is seen and waits, until photoinbox resume \(inbox)"
                 : "resumed \(inbox): \(waiting) waiting"
-            return ControlAnswer(text, items: [item])
+            return ControlAnswer(text + recorded.remark, items: [item])
         } catch { return Self.answer(to: error) }
     }
 
@@ -236,13 +237,13 @@ final class RequestHandler: Sendable {
             }
             if isDryRun { return ControlAnswer("would be rescanned: \(inboxes.joined(separator: ", "))") }
             var answer = ControlAnswer("")
-            var found = 0
+            var (found, remark) = (0, "")
             for inbox in inboxes {
                 guard let report = await current.rescan(inbox) else { continue }
                 var item = ControlAnswer.Item("rescanned", inbox: inbox)
                 item.count = report.found
                 found += report.found
-                item.request = try await record(.rescan, inbox, nil, await requester(asker))
+                (item.request, remark) = await record(.rescan, inbox, nil, await requester(asker))
                 answer.items.append(item)
                 if !report.isComplete {
                     answer.status = ExitStatus.someLeft.rawValue
@@ -251,7 +252,7 @@ final class RequestHandler: Sendable {
             }
             answer.message =
                 "rescanned \(inboxes.joined(separator: ", ")): \(found) that no event had told"
-                + (answer.status == 0 ? "" : "; not all of it can be reached")
+                + (answer.status == 0 ? "" : "; not all of it can be reached") + remark
             return answer
         } catch { return Self.answer(to: error) }
     }
@@ -275,8 +276,10 @@ final class RequestHandler: Sendable {
         await current.pipeline.examine(
             ArrivalKey(inbox: inbox, path: path), as: status.kind == .regular ? status.identity : nil)
         var item = ControlAnswer.Item("rescanned", inbox: inbox, file: path)
-        item.request = try await record(.rescan, inbox, path, await requester(asker))
-        return ControlAnswer("looking at \(name); see: photoinbox explain \(shellQuoted(name))", items: [item])
+        let recorded = await record(.rescan, inbox, path, await requester(asker))
+        item.request = recorded.id
+        return ControlAnswer(
+            "looking at \(name); see: photoinbox explain \(shellQuoted(name))\(recorded.remark)", items: [item])
     }
 
     private func retry(_ subject: ControlSubject, _ asker: Asker, _ isDryRun: Bool) async -> ControlAnswer {
@@ -297,8 +300,10 @@ final class RequestHandler: Sendable {
             }
             var item = ControlAnswer.Item("retried", inbox: inbox, file: path)
             item.count = count
-            item.request = try await record(.retry, inbox, path, await requester(asker))
-            return ControlAnswer("trying \(count == 1 ? "1 file" : "\(count) files") of \(what) now", items: [item])
+            let recorded = await record(.retry, inbox, path, await requester(asker))
+            item.request = recorded.id
+            let files = count == 1 ? "1 file" : "\(count) files"
+            return ControlAnswer("trying \(files) of \(what) now\(recorded.remark)", items: [item])
         } catch { return Self.answer(to: error) }
     }
 
@@ -374,13 +379,20 @@ final class RequestHandler: Sendable {
         return current
     }
 
+    /// Records what was done. It stays done where the catalogue cannot be written now: then the log alone has it, and the remark
+    /// for the answer says so.
     private func record(
         _ what: RequestKind, _ inbox: String?, _ path: BytePath?, _ requester: Requester
-    ) async throws -> Int64 {
+    ) async -> (id: Int64?, remark: String) {
         log.asked(what, inbox, path, by: requester)
         let record = RequestRecord(
             at: Moment.now.wall, what: what, user: requester.user, userName: requester.name, inbox: inbox, path: path)
-        return try await catalogue.perform("recording a request") { try $0.recordRequest(record, step: .done) }
+        do {
+            let id = try await catalogue.perform("recording a request") { try $0.recordRequest(record, step: .done) }
+            return (id, "")
+        } catch {
+            return (nil, "; the catalogue cannot be written now, so that the log alone records it: \(error)")
+        }
     }
 
     private static let notReady = RequestRefusal(
