@@ -29,9 +29,10 @@ package struct PhotoInboxDaemon: ParsableCommand {
                     ./inbox.
               photoinboxd --check
                     Check the configuration, report every error, and exit with status 78
-                    if there is one. Root checks the configuration of a service as the
-                    user _photoinbox, who has fewer permissions; other users check it as
-                    themselves.
+                    if there is one. With the catalogue in PostgreSQL, also report what
+                    the server, its settings, the schema and the role lack. Root checks
+                    the configuration of a service as the user _photoinbox, who has fewer
+                    permissions; other users check it as themselves.
               photoinboxd --config studio.toml
                     Use another configuration than /etc/photoinbox/photoinbox.toml.
 
@@ -183,7 +184,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
         help: ArgumentHelp("Use colour: auto, always or never.", valueName: "when"))
     var color: String?
 
-    @Flag(name: .long, help: "Check the configuration and exit.")
+    @Flag(name: .long, help: "Check the configuration, and the server of the catalogue if it has one, and exit.")
     var check = false
 
     /// By photoinbox setup, which replaces the file after that.
