@@ -70,8 +70,9 @@ actor Records {
         return try openDirectory(quarantine).openBeneath(inside, [.read, .nonBlocking])
     }
 
+    /// Large enough for near duplicates to be compared.
     func thumbnail(of hash: [UInt8]) -> OpenContent? {
-        guard let file = try? views.open(hash, .tile) else { return nil }
+        guard let file = try? views.open(hash, .rendition(.thumbnail)) else { return nil }
         return OpenContent(file, named: "thumbnail.jpg", queue: queue)
     }
 

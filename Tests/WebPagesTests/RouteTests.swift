@@ -55,12 +55,12 @@ struct RouteTests {
             .page, .asset("a"), .person, .session, .link, .live, .decisions, .similar, .thumbnail(Self.hash),
             .quarantined(1), .action, .wall(.days), .wall(.tiles), .wall(.search), .wall(.places),
             .wall(.leaflet(.style)),
-            .wall(.picture(Self.key, .tile)), .wall(.original(Self.key)), .wall(.film(Self.key)),
+            .wall(.picture(Self.key, .tile)), .wall(.pictures), .wall(.original(Self.key)), .wall(.film(Self.key)),
             .wall(.photo(Self.key)),
         ]
         #expect(routes.filter { $0.role == nil } == [.page, .asset("a"), .session, .link])
         #expect(routes.filter { $0.role == .operator } == [.action])
-        #expect(routes.filter { $0.role == .viewer }.count == 15 && routes.filter { $0.role == .sender }.isEmpty)
+        #expect(routes.filter { $0.role == .viewer }.count == 16 && routes.filter { $0.role == .sender }.isEmpty)
         for route in routes where route.methods.contains(where: { !$0.isSafe }) {
             #expect([.session, .link, .action].contains(route))
         }
