@@ -73,7 +73,7 @@ package final class Subsystem: Sendable {
     }
 
     /// Answers a pending probe: the queue is busy with a step that goes on, such as the copy of a large file. Any thread.
-    package func goOn() { state.withLock { $0.askedAt = nil } }
+    package func reportProgress() { state.withLock { $0.askedAt = nil } }
 
     package func snapshot() -> Snapshot {
         var snapshot = state.withLock { $0 }

@@ -53,6 +53,11 @@ extension EndToEnd.Web {
         let large = try await vera.content("p/\(key)").bytes
         #expect(small.starts(with: [0xFF, 0xD8, 0xFF]) && large.starts(with: [0xFF, 0xD8, 0xFF]))
         #expect(try await vera.content("r/\(key)/thumbnail").bytes == small)
+        // Of a photo that was filed before tiles were made.
+        let tiles = house.files(in: house.path("st/thumbnails")).keys.filter { $0.hasSuffix("-320.jpg") }
+        #expect(!tiles.isEmpty)
+        for tile in tiles { unlink(house.path("st/thumbnails/\(tile)")) }
+        #expect(try await vera.content("t/\(key)").bytes == small)
         #expect(try await vera.content("r/\(key)/preview").bytes == large)
         #expect(try await vera.content("r/\(key)/googly").status == 404)
         #expect(try await vera.content("t/\(key.dropLast())x").status == 404)

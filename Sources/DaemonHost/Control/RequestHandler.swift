@@ -279,7 +279,7 @@ final class RequestHandler: Sendable {
         let recorded = await record(.rescan, inbox, path, await requester(asker))
         item.request = recorded.id
         return ControlAnswer(
-            "looking at \(name); see: photoinbox explain \(shellQuoted(name))\(recorded.remark)", items: [item])
+            "looking at \(name)\(recorded.remark); see: photoinbox explain \(shellQuoted(name))", items: [item])
     }
 
     private func retry(_ subject: ControlSubject, _ asker: Asker, _ isDryRun: Bool) async -> ControlAnswer {

@@ -82,7 +82,7 @@ package actor InboxWorker {
             subsystem.enter("\(step.words): \(subject)")
             reached(step.words)
         } shouldStop: { [stopping, subsystem] in
-            subsystem.goOn()
+            subsystem.reportProgress()
             return stopping.withLock { $0 }
         }
         defer {
