@@ -4,7 +4,6 @@ has playwright; standard input is one JSON object of what there is, standard out
 Scrolled are the wheel, a fling of a finger, the keys, typed dates and the scroll bar; the floor is an empty page, scrolled the same way,
 that does a little work in each frame, always the same. Photographs are reached as by a person: by a key, by a typed date, or by the scroll bar and then the wheel.
 """
-import datetime
 import json
 import math
 import statistics
@@ -14,15 +13,13 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Error, sync_playwright
 
+from reaching import LARGEST, PATIENCE, VIEW, go_to, note, reach, require, settle
+
 GIVEN = json.load(sys.stdin)
-ADDRESS, DAYS = GIVEN["address"], GIVEN["days"]
-VIEW = {"width": 1280, "height": 900}
+ADDRESS = GIVEN["address"]
 LINE = {"offline": False, "latency": 100, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 / 8}
-PATIENCE = 60_000
 SCREENS = 3  # for each run
 BUSY = 120  # milliseconds of a task that has to be noticed
-LARGEST = 6_000_000  # pixels of the scrolled element, of a higher content
-TRIES = 40
 
 WATCH = """
   window.measured = { tasks: [], shift: 0, gaps: [] };
@@ -69,36 +66,6 @@ NOW = """() => {
   const room = { top: 0, bottom: innerHeight };
   return [...document.querySelectorAll("main img")].filter((each) => inView(each, room));
 }"""
-SETTLED = """async (patience) => {
-  const wall = document.querySelector(".wall");
-  for (const end = performance.now() + patience; performance.now() < end;) {
-    const top = wall.scrollTop;
-    await new Promise((done) => setTimeout(done, 220));
-    if (wall.scrollTop === top && !document.querySelector(".hint.shown") && !wall.querySelector("li[aria-hidden], li.waiting")) return true;
-  }
-  return false;
-}"""
-# The photo of a day by its number, if it is in view.
-SHOWN = """([day, number]) => {
-  const room = document.querySelector(".wall").getBoundingClientRect();
-  const item = document.querySelector(`ul[aria-labelledby="day${day}"] li[aria-posinset="${number}"]`);
-  const { top, bottom } = item?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
-  if (!item || bottom <= room.top || top >= room.bottom) return null;
-  const picture = item.querySelector("img");
-  return {
-    link: item.querySelector("a").getAttribute("href"), size: Number(item.getAttribute("aria-setsize")),
-    picture: picture.naturalWidth > 0 && item.className === "" ? new URL(picture.src).pathname : null,
-  };
-}"""
-TOPMOST = """() => {
-  const room = document.querySelector(".wall").getBoundingClientRect();
-  for (const item of document.querySelectorAll(".wall li")) {
-    if (item.getBoundingClientRect().bottom > room.top) {
-      return [Number(item.parentNode.getAttribute("aria-labelledby").slice(3)), Number(item.getAttribute("aria-posinset")) - 1];
-    }
-  }
-  return null;
-}"""
 FLOOR = "<style>body { margin: 0 }</style><div class=wall style='height: 100vh; overflow: hidden scroll'>" \
         "<div style='height: 6000000px'></div></div>"
 # Work that takes about 5 ms, the same in each frame, and how long it took.
@@ -114,15 +81,6 @@ WORK = """(content) => {
 }"""
 
 faults = {"console": [], "hosts": []}
-
-
-def note(text):
-    print(f"browsing: {text}", file=sys.stderr, flush=True)
-
-
-def require(condition, text):
-    if not condition:
-        raise RuntimeError(text)
 
 
 def watched(context):
@@ -238,16 +196,6 @@ def dates(page):
         page.wait_for_timeout(100)
 
 
-def go_to(page, date):
-    field = page.get_by_label("Go to")
-    field.fill(date)
-    field.press("Enter")
-
-
-def settle(page):
-    require(page.evaluate(SETTLED, PATIENCE), "what is in view is not read in time")
-
-
 def gestures(page, cdp, is_floor):
     """What is done, by its name."""
     done = {
@@ -320,77 +268,6 @@ def heap(cdp):
     return next(each["value"] for each in cdp.send("Performance.getMetrics")["metrics"] if each["name"] == "JSHeapUsedSize")
 
 
-# MARK: reaching photographs
-
-
-class Places:
-    """Where photographs should be, as squares below the headings of days."""
-
-    def __init__(self, page):
-        width, self.room, height, cell, font = page.evaluate("""() => {
-          const wall = document.querySelector(".wall");
-          const content = document.querySelector(".content");
-          return [content.clientWidth, wall.clientHeight, content.clientHeight, content.style.getPropertyValue("--cell"),
-                  parseFloat(getComputedStyle(document.documentElement).fontSize)];
-        }""")
-        self.columns = int(width // min(220, max(96, width / 8)))
-        self.cell = width // self.columns
-        require(cell == f"{self.cell}px" and height == LARGEST, f"squares of {cell} in {height} pixels: this is laid out otherwise")
-        self.heading = round(2.75 * font)
-        self.tops, self.end = [], 0
-        for _, count in DAYS:
-            self.tops.append(self.end)
-            self.end += self.heading + math.ceil(count / self.columns) * self.cell
-        self.number = {day: place for place, (day, _) in enumerate(DAYS)}
-
-    def y(self, place, index):
-        return self.tops[place] + self.heading + index // self.columns * self.cell
-
-    def scroll_to(self, page, place, index):
-        """Drags the bar as near as it leads, and turns the wheel for the rest."""
-        aim = min(max(self.y(place, index) - self.room / 2, 0), self.end - self.room)
-        page.evaluate("(top) => { document.querySelector('.wall').scrollTop = top; }",
-                      aim / (self.end - self.room) * (LARGEST - self.room))
-        page.mouse.move(VIEW["width"] / 2, VIEW["height"] / 2)
-        for _ in range(TRIES):
-            settle(page)
-            if shown := page.evaluate(SHOWN, [DAYS[place][0], index + 1]):
-                return shown
-            day, number = page.evaluate(TOPMOST)
-            away = self.y(place, index) - self.y(self.number[day], number) - self.room / 2
-            page.mouse.wheel(0, max(-3 * self.room, min(away, 3 * self.room)))
-        return None
-
-
-def is_right(shown, wanted):
-    """Whether what is shown is what the catalogue has there, with its picture."""
-    key = wanted["key"]
-    return shown is not None and shown["link"] == f"#photo={key}" and (shown["picture"] or "").endswith(f"/t/{key}") \
-        and shown["size"] == DAYS[wanted["place"]][1]
-
-
-def reach(page):
-    """How many photographs are reached, and those that are not."""
-    places, missed = Places(page), []
-    for number, wanted in enumerate(GIVEN["photos"]):
-        if number % 10 == 0:
-            note(f"reaching photographs, {number} of {len(GIVEN['photos'])}")
-        day, index = DAYS[wanted["place"]][0], wanted["index"]
-        if wanted["by"] == "scrolling":
-            shown = places.scroll_to(page, wanted["place"], index)
-        else:
-            if wanted["by"] == "date":
-                go_to(page, (datetime.date(1970, 1, 1) + datetime.timedelta(day)).isoformat())
-            else:
-                page.locator(".wall a[tabindex='0']").focus()
-                page.keyboard.press(wanted["by"])
-            settle(page)
-            shown = page.evaluate(SHOWN, [day, index + 1])
-        if not is_right(shown, wanted):
-            missed.append(f"{wanted['name']}: photo {index + 1} of day {day} should be {wanted['key']}, shown is {shown}")
-    return {"asked": len(GIVEN["photos"]), "reached": len(GIVEN["photos"]) - len(missed), "missed": missed}
-
-
 def main():
     runs, begun = GIVEN["runs"], time.monotonic()
     with sync_playwright() as playwright:
@@ -425,7 +302,7 @@ def main():
         work = bare.evaluate("measured.work")
         bare.close()
         result["processor"] = in_processor_time(browser, page, cdp)
-        result["reach"] = reach(page)
+        result["reach"] = reach(page, GIVEN)
         heaps["at the end"] = heap(cdp)
         result |= {"heaps": heaps, "scrolled": summary(found), "floor": summary(floor) | {"work": work},
                    "shift": {"until all is there": shift, "with all scrolling": page.evaluate("measured.shift")}}

@@ -1,6 +1,6 @@
 """A million photographs in Chromium, one day of them with 100,000, against the programs that are built: how long the first screen takes
 on a slow line, the longest task and the memory of scripts while all is scrolled, and whether each photograph is reached that the catalogue
-has."""
+has; the last in Firefox, too."""
 import contextlib
 import json
 import os
@@ -15,6 +15,7 @@ from figures import at_least, spread, target
 
 TOOLS = pathlib.Path(__file__).resolve().parent.parent / ".build/tools/web/bin/python"
 BROWSER = "/usr/bin/chromium-headless-shell"
+FIREFOX = "/usr/bin/firefox-esr"
 SPACED, RANDOM = 25, 15
 
 
@@ -30,22 +31,28 @@ def measure(session, release, photos, scratch):
         host, port = pages.address
         given = {"address": f"http://{host}:{port}/", "cookie": cookie, "runs": session.runs, "browser": BROWSER, "days": days,
                  **wanted(days, all_)}
-        done = subprocess.run(
-            [TOOLS, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "browser.py")], input=json.dumps(given),
-            stdout=subprocess.PIPE, text=True, check=True)
-    result = json.loads(done.stdout)
-    for text in result["reach"]["missed"]:
-        session.note(f"browsing: not reached: {text}")
+        result = driven("browser.py", given)
+        if os.access(FIREFOX, os.X_OK):
+            session.note("browsing: Firefox")
+            result["firefox"] = driven("browser_firefox.py", given)
+        else:
+            session.leave_out(f"browsing: no {FIREFOX} (scripts/deps web-test)")
+            result["firefox"] = None
+    for reach in (result["reach"], result["firefox"]):
+        for text in reach["missed"] if reach else []:
+            session.note(f"browsing: not reached: {text}")
     for text in sorted(set(result["faults"]["console"] + result["faults"]["hosts"])):
         session.note(f"browsing: {text}")
     screens = {name: {key: spread([one[key] for one in each]) for key in each[0]} for name, each in result.pop("screens").items()}
     result["floor"]["work"] = spread(result["floor"]["work"])
     photos_, heaps, reach, faults = screens["the photos"], result["heaps"], result["reach"], result["faults"]
+    firefox = result["firefox"]
     shift = max(*result["shift"].values(), *(each["shift"]["max"] for each in screens.values()))
     return {
         **result, "rows": million.ROWS + 1, "days": len(days), "runs": session.runs, "screens": screens,
         "targets": [
             at_least("% of photographs reached", 100 * reach["reached"] / reach["asked"], 100),
+            *([at_least("% of photographs reached in Firefox", 100 * firefox["reached"] / firefox["asked"], 100)] if firefox else []),
             target("ms, the longest task while scrolling (none above 50 is 0)", result["scrolled"]["longest"], 50),
             target("ms, the 99th percentile from frame to frame", result["scrolled"]["p99"], 20),
             target("MB held by scripts", max(heaps.values()) / 1e6, 20),
@@ -57,6 +64,14 @@ def measure(session, release, photos, scratch):
             target("errors and warnings in the console", len(faults["console"]), 0),
             target("requests to other hosts", len(faults["hosts"]), 0)],
     }
+
+
+def driven(script, given):
+    """What a browser found."""
+    done = subprocess.run(
+        [TOOLS, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), script)], input=json.dumps(given),
+        stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def check(days, catalogue):

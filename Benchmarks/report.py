@@ -238,7 +238,9 @@ def print_browsing(result):
           + ", ".join(f"{name} {shift:.4f}" for name, shift in result["shift"].items()))
     print(f"  reached by scrolling, keys and dates: {result['reach']['reached']} of {result['reach']['asked']} photographs, each the one "
           "that the catalogue has there, with its picture; all days counted")
-    for line in result["reach"]["missed"][:4]:
+    if found := result["firefox"]:
+        print(f"  the same in Firefox {found['version']}: {found['reached']} of {found['asked']}")
+    for line in (result["reach"]["missed"] + (found["missed"] if found else []))[:4]:
         print(f"  not reached: {line}")
     for line in sorted(set(result["faults"]["console"] + result["faults"]["hosts"]))[:8]:
         print(f"  {line}")

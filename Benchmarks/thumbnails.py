@@ -1,7 +1,6 @@
 """Processor time for the thumbnails of photographs, beside vipsthumbnail, which makes them in one process too."""
 import os
 import shutil
-import subprocess
 import tempfile
 
 import processes
