@@ -176,7 +176,7 @@ package final class DropStore: Sendable {
                 limit = min(limit, offset + (total - min(total, used(by: known.new.owner))))
             }
             try checkRoom(for: length.map { $0 - min($0, offset) } ?? 0)
-            if let digest { state.check = (offset == 0 ? nil : ContentHasher(), digest, state.hasher) }
+            if let digest { state.check = (offset == 0 ? nil : PartHasher(), digest, state.hasher?.value) }
             return UploadWriter(
                 self, upload, number: state.writer, length: length, limit: limit, isResumable: isResumable)
         }
@@ -293,7 +293,7 @@ package final class DropStore: Sendable {
             let digest: ContentHash
             do throws(SystemCallError) {
                 if let hasher = state.hasher {
-                    digest = hasher.hash()
+                    digest = hasher.value.hash()
                 } else {
                     digest = try hashPart(file.descriptor, state.offset)
                 }

@@ -20,24 +20,24 @@ final class LiveUpload: Sendable {
         /// Whether the part's name is durable.
         var isNamed = false
         /// Of the bytes up to `written`; nil if some were received before a restart.
-        var hasher: ContentHasher?
+        var hasher: PartHasher?
         /// Of the bytes behind `offset`, with the digest that they must have, and the hasher before them. Nil for those of an upload's
         /// beginning, which have the upload's.
-        var check: (hasher: ContentHasher?, expected: ContentHash, before: ContentHasher?)?
+        var check: (hasher: PartHasher?, expected: ContentHash, before: ContentHasher?)?
         var lastSync = monotonicNanoseconds()
 
         /// What was not durable is not known to be there: it must come again. See `syncPart`.
         mutating func fallBack() throws(SystemCallError) {
             try file?.descriptor.cut(to: synced)
             (offset, written, writing, check, hasher) = (
-                synced, synced, synced, nil, synced == 0 ? ContentHasher() : nil
+                synced, synced, synced, nil, synced == 0 ? PartHasher() : nil
             )
             writer += 1
         }
 
         /// Cuts off what does not count.
         mutating func withdraw() throws(SystemCallError) {
-            if let check { hasher = check.before }
+            if let check { hasher = check.before.map { PartHasher($0) } }
             check = nil
             if written > offset { try file?.descriptor.cut(to: offset) }
             (written, writing) = (offset, min(writing, offset))
@@ -60,7 +60,7 @@ final class LiveUpload: Sendable {
     init(_ id: UploadID, _ file: HeldDescriptor, offset: UInt64, isNew: Bool) {
         self.id = id
         var state = State(file: file, offset: offset, written: offset, synced: offset)
-        if isNew { state.hasher = ContentHasher() } else { state.isNamed = true }
+        if isNew { state.hasher = PartHasher() } else { state.isNamed = true }
         self.state = Locked(state)
     }
 }
@@ -80,8 +80,6 @@ package final class UploadWriter: Sendable {
     private static let pace: (bytes: UInt64, time: UInt64) = (16 << 20, 1_000_000_000)
     /// After so many bytes the kernel begins to write, so that a sync is short.
     private static let ahead: UInt64 = 4 << 20
-    /// Fewer bytes are not worth a second thread.
-    private static let together = 32 << 10
 
     init(
         _ store: DropStore, _ upload: LiveUpload, number: Int, length: UInt64?, limit: UInt64, isResumable: Bool
@@ -111,38 +109,19 @@ package final class UploadWriter: Sendable {
         }
     }
 
-    /// Writes bytes and hashes them, each on a processor of its own where one is free. If they cannot be written, the state is as
-    /// before.
+    /// Writes bytes, which are hashed while the next ones come. If they cannot be written, the state is as before.
     private static func write(
         _ bytes: some Collection<UInt8> & Sendable, to file: HeldDescriptor, _ state: inout LiveUpload.State
     ) throws(SystemCallError) {
-        let (start, end) = (state.written, state.written + UInt64(bytes.count))
-        let isAhead = end - max(state.synced, state.writing) >= ahead
-        let (hasher, check) = (Locked(state.hasher), Locked(state.check?.hasher))
-        let written = Locked<Result<Void, SystemCallError>>(.success(()))
-        let step = { @Sendable (number: Int) in
-            bytes.withBytes { bytes in
-                switch number {
-                case 0:
-                    let result = Result { () throws(SystemCallError) in try file.descriptor.write(bytes, at: start) }
-                    written.withLock { $0 = result }
-                    if isAhead { file.descriptor.startWriting() }
-                case 1: hasher.withLock { $0?.update(bytes) }
-                default: check.withLock { $0?.update(bytes) }
-                }
-            }
+        let end = state.written + UInt64(bytes.count)
+        try bytes.withBytes { bytes throws(SystemCallError) in try file.descriptor.write(bytes, at: state.written) }
+        state.hasher?.update(bytes)
+        state.check?.hasher?.update(bytes)
+        if end - max(state.synced, state.writing) >= ahead {
+            file.descriptor.startWriting()
+            state.writing = end
         }
-        let steps = state.check?.hasher == nil ? 2 : 3
-        if bytes.count < together {
-            (0..<steps).forEach(step)
-        } else {
-            DispatchQueue.concurrentPerform(iterations: steps, execute: step)
-        }
-        try written.withLock { $0 }.get()
-        state.hasher = hasher.withLock { $0 }
-        state.check?.hasher = check.withLock { $0 }
         state.written = end
-        if isAhead { state.writing = end }
     }
 
     /// All bytes came, or with `isCut` the connection broke: makes durable what counts and returns its end. Bytes with a digest
@@ -169,7 +148,7 @@ package final class UploadWriter: Sendable {
     private func accept(_ state: inout LiveUpload.State, isCut: Bool) throws(DropError) {
         _ = try file(state)
         guard let check = state.check else { return }
-        if isCut || (check.hasher ?? state.hasher)?.hash() != check.expected {
+        if isCut || (check.hasher ?? state.hasher)?.value.hash() != check.expected {
             try dropping { () throws(SystemCallError) in try state.withdraw() }
             if !isCut { throw .wrongDigest }
         } else {
@@ -184,9 +163,43 @@ package final class UploadWriter: Sendable {
     }
 }
 
+/// Hashes bytes on a queue of its own, while its caller receives and writes more. One caller at a time.
+final class PartHasher: Sendable {
+    /// The most pieces that wait to be hashed: more would be held in memory.
+    private static let mostWaiting = 2
+    /// Fewer bytes are not worth another thread.
+    private static let together = 32 << 10
+
+    /// On as many threads as there are processors.
+    private let queue = DispatchQueue(label: "photo-inbox.drop.hash", target: .global(qos: .userInitiated))
+    private let room = DispatchSemaphore(value: PartHasher.mostWaiting)
+    private let hasher: Locked<ContentHasher>
+
+    init(_ hasher: ContentHasher = ContentHasher()) { self.hasher = Locked(hasher) }
+
+    /// The next bytes. Waits while too many wait to be hashed.
+    func update(_ bytes: some Collection<UInt8> & Sendable) {
+        let step = { @Sendable [hasher] in bytes.withBytes { bytes in hasher.withLock { $0.update(bytes) } } }
+        guard bytes.count >= Self.together else { return queue.sync(execute: step) }
+        room.wait()
+        queue.async { [self] in
+            step()
+            room.signal()
+        }
+    }
+
+    /// Of all bytes so far. Waits until they are hashed.
+    var value: ContentHasher { queue.sync { hasher.withLock { $0 } } }
+}
+
 extension Collection<UInt8> {
-    fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
-        let isDone: Void? = withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
-        if isDone == nil { Array(self).withUnsafeBytes(body) }
+    fileprivate func withBytes<Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure)
+    {
+        let result = withContiguousStorageIfAvailable { bytes in
+            Result { () throws(Failure) in try body(UnsafeRawBufferPointer(bytes)) }
+        }
+        if let result { return try result.get() }
+        let copy = Array(self)
+        try copy.withUnsafeBytes { bytes in Result { () throws(Failure) in try body(bytes) } }.get()
     }
 }

@@ -11,8 +11,8 @@ package struct WebBody {
     package struct Cut: Error {}
 
     /// The most bytes of a piece: while few bodies are received, and of further ones. About seven pieces of each body are held.
-    static let pieceSizes = (few: 256 << 10, many: 64 << 10)
-    static let few = 8
+    static let pieceSizes = (few: 256 << 10, many: 32 << 10)
+    static let few = 2
 
     private let server: WebServer
     private var parts: NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
