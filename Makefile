@@ -291,7 +291,7 @@ campaign-drop: release ## SIGKILL at every system call of uploads (POWER=1 power
 	Campaigns/drop.py $(POWER:1=--power) $(ERRNO:%=--errno %) $(SAMPLE:%=--sample %) $(SEED:%=--seed %)
 	Campaigns/uploads.py --programs $(release) $(UPLOADS:%=--uploads %) $(SEED:%=--seed %)
 
-campaign-proxied: release ## one large upload through nginx, all between killed meanwhile, as root: BYTES (20,000,000,000), KILLS (20), SEED
+campaign-proxied: release ## one large upload by a browser through nginx, both and all behind killed meanwhile, power cuts, as root: BYTES (20,000,000,000), KILLS (20), SEED
 	Campaigns/proxied.py --programs $(release) $(BYTES:%=--bytes %) $(KILLS:%=--kills %) $(SEED:%=--seed %)
 
 campaign-service: release ## journald and the daemon killed under load in a booted systemd, as root: CYCLES (500), SEED

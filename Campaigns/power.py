@@ -49,22 +49,23 @@ LAYOUTS = {
 }
 CYCLES_PER_DISK = 20
 DISK = 96 << 20
+MAKERS = {"ext4": ("-q", "-F", "-J", "size=4", "-E", "lazy_itable_init=0"), "xfs": ("-q", "-f", "-m", "reflink=1")}
 WAYS = ("renamed", "renamed", "direct", "direct", "deep", "again", "careless", "careless")
 
 
 class Disk:
-    """An ext4 file system on an image in memory that can be shut down."""
+    """A file system on an image, ext4 or XFS, that can be shut down: both know the same ioctl."""
 
-    def __init__(self, directory, name):
-        self.image, self.target = f"{directory}/{name}.img", f"{directory}/{name}"
+    def __init__(self, directory, name, kind="ext4", size=DISK):
+        self.image, self.target, self.kind, self.size = f"{directory}/{name}.img", f"{directory}/{name}", kind, size
         os.mkdir(self.target)
 
     def format(self):
         with open(self.image, "wb") as file:
-            file.truncate(DISK)
-        subprocess.run(["mkfs.ext4", "-q", "-F", "-J", "size=4", "-E", "lazy_itable_init=0", self.image], check=True)
+            file.truncate(self.size)
+        subprocess.run([f"mkfs.{self.kind}", *MAKERS[self.kind], self.image], check=True, stdout=subprocess.DEVNULL)
 
-    def mount(self, mode):
+    def mount(self, mode=None):
         """On a loop device of its own, which goes with the mount: whoever held it open would keep alive, in its cache,
         what a power cut loses."""
         image = os.open(self.image, os.O_RDWR | os.O_CLOEXEC)
@@ -81,7 +82,7 @@ class Disk:
                 info[52:56] = LO_FLAGS_AUTOCLEAR.to_bytes(4, "little")
                 try:
                     fcntl.ioctl(device, LOOP_CONFIGURE, struct.pack("<II", image, 0) + bytes(info) + bytes(64))
-                    mount(name, self.target, "ext4", f"data={mode}")
+                    mount(name, self.target, self.kind, f"data={mode}" if mode else "")
                     return
                 except OSError as error:
                     if error.errno != errno.EBUSY:

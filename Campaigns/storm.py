@@ -107,6 +107,19 @@ def scratch(parent=None):
 # The daemon
 
 
+def freeze(process, amid=True):
+    """Stops it; when this returns, no thread of it is outside the kernel, nor, unless `amid` a call, in one."""
+    process.send_signal(signal.SIGSTOP)
+    tasks = f"/proc/{process.pid}/task"
+    while process.poll() is None:
+        states = set()
+        for task in os.listdir(tasks):
+            with contextlib.suppress(OSError), open(f"{tasks}/{task}/stat", encoding="utf-8", errors="replace") as file:
+                states.add(file.read().rsplit(")", 1)[1].split()[0])
+        if not states & {"R", "S"} and (amid or "D" not in states):
+            return
+
+
 class Daemon:
     """A running photoinboxd and its output."""
 
@@ -164,16 +177,7 @@ class Daemon:
             return json.load(file)
 
     def freeze(self, amid=True):
-        """Stops it; when this returns, no thread of it is outside the kernel, nor, unless `amid` a call, in one."""
-        self.process.send_signal(signal.SIGSTOP)
-        tasks = f"/proc/{self.process.pid}/task"
-        while self.process.poll() is None:
-            states = set()
-            for task in os.listdir(tasks):
-                with contextlib.suppress(OSError), open(f"{tasks}/{task}/stat", encoding="utf-8", errors="replace") as file:
-                    states.add(file.read().rsplit(")", 1)[1].split()[0])
-            if not states & {"R", "S"} and (amid or "D" not in states):
-                return
+        freeze(self.process, amid)
 
     def thaw(self):
         self.process.send_signal(signal.SIGCONT)
