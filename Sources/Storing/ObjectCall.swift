@@ -93,7 +93,12 @@ final class ObjectCall: TransferHandler {
     func send(from offset: UInt64, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
         pieces += 1
         guard let content else { return 0 }
-        do throws(SystemCallError) { return try content.descriptor.read(into: bytes, at: offset) } catch {
+        do throws(SystemCallError) {
+            let count = try content.descriptor.read(into: bytes, at: offset)
+            if count > 0 || offset >= request.upload ?? 0 { return count }
+            failure = StoreFailure(.object, "it became shorter while it was sent")
+            return nil
+        } catch {
             failure = StoreFailure(.object, "it cannot be read: \(error)")
             return nil
         }
@@ -117,7 +122,12 @@ final class ObjectCall: TransferHandler {
             result = .success(answer)
         } else {
             let reason = code.map { libcurlText($0) } ?? "nothing moved for \(Self.patience / 1_000) s"
-            result = .failure(StoreFailure(.passing, "the server: \(reason)"))
+            if code.map(isWrongServer) == true {
+                result = .failure(
+                    StoreFailure(.all, "what answers there cannot be used (\(reason)): check scheme, host and port"))
+            } else {
+                result = .failure(StoreFailure(.passing, "the server: \(reason)"))
+            }
         }
         isOver = true
         return { [done] in done(result) }

@@ -90,6 +90,14 @@ package actor ObjectStore {
         engine.activate()
     }
 
+    /// Throws if there is no such bucket, of which each object would be missing.
+    package func requireBucket() async throws(StoreFailure) {
+        let answer = try await perform("HEAD", [])
+        if answer.status == 404 {
+            throw StoreFailure(.all, "there is no bucket \(escapeForDisplay(Array(address.bucket.utf8)))")
+        }
+    }
+
     // MARK: - Items
 
     /// Copies `item`, which the bucket lacks. Returns what stands there then: ``StoredObject/same``, unless another object came
@@ -216,7 +224,11 @@ package actor ObjectStore {
             if status.kind == .regular, status.identity.size == item.size {
                 return (HeldDescriptor(file), status.identity.modified)
             }
-        } catch { throw StoreFailure(.object, "it cannot be read: \(error)") }
+        } catch {
+            // Gone, or something else: another try has the same result.
+            let isOfFile = [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels].contains(error.code)
+            throw StoreFailure(isOfFile ? .object : .all, "it cannot be read: \(error)")
+        }
         throw StoreFailure(.object, "it has another size than when it was filed: run photoinbox verify")
     }
 
@@ -277,6 +289,8 @@ package actor ObjectStore {
             return StoreFailure(.all, "the bucket is in another region\(region ?? "")")
         case (403, "RequestTimeTooSkewed"):
             return StoreFailure(.all, "the clock of this machine, or the server's, is wrong by minutes")
+        case (403, "InvalidObjectState"):
+            return StoreFailure(.object, "the bucket has it in an archive, from which it must be restored first")
         case (401, _), (403, _), (404, _), (405, _), (501, _): return StoreFailure(.all, told)
         case _ where answer.head.isTemporary: return StoreFailure(.passing, told)
         default: return StoreFailure(.object, told)

@@ -86,9 +86,12 @@ package struct StoreCredentials: Hashable, Sendable {
     /// Of credentials that end: X-Amz-Security-Token.
     let token: String?
 
-    private init(name: String?, secret: String?, token: String?, of place: String) throws(StoreRefusal) {
+    /// - Parameter absence: the reason if one of both is missing.
+    private init(
+        name: String?, secret: String?, token: String?, of place: String, absence: String
+    ) throws(StoreRefusal) {
         guard let name, let secret, !name.isEmpty, !secret.isEmpty else {
-            throw StoreRefusal("\(place) has no aws_access_key_id and aws_secret_access_key")
+            throw StoreRefusal(absence)
         }
         let all = name + secret + (token ?? "")
         // libcurl cuts the text of both at the first colon.
@@ -102,7 +105,10 @@ package struct StoreCredentials: Hashable, Sendable {
     package init(environment: (String) -> String?) throws(StoreRefusal) {
         try self.init(
             name: environment("AWS_ACCESS_KEY_ID"), secret: environment("AWS_SECRET_ACCESS_KEY"),
-            token: environment("AWS_SESSION_TOKEN").flatMap { $0.isEmpty ? nil : $0 }, of: "the environment")
+            token: environment("AWS_SESSION_TOKEN").flatMap { $0.isEmpty ? nil : $0 }, of: "the environment",
+            absence:
+                "no credentials: give --credentials FILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
+        )
     }
 
     /// From the section `[default]`, or the lines before any, of a file as AWS's own programs have it.
@@ -121,6 +127,7 @@ package struct StoreCredentials: Hashable, Sendable {
         }
         try self.init(
             name: values["aws_access_key_id"], secret: values["aws_secret_access_key"],
-            token: values["aws_session_token"], of: name)
+            token: values["aws_session_token"], of: name,
+            absence: "\(name) has no aws_access_key_id and aws_secret_access_key")
     }
 }

@@ -65,6 +65,10 @@ extension TransferHandler {
     package func send(from offset: UInt64, into bytes: UnsafeMutableRawBufferPointer) -> Int? { nil }
 }
 
+/// Whether what answers speaks no HTTP, or has no certificate for this name that is trusted: trying again does not help.
+/// CURLE_UNSUPPORTED_PROTOCOL and CURLE_PEER_FAILED_VERIFICATION of libcurl-errors(3).
+package func isWrongServer(_ code: Int32) -> Bool { code == 1 || code == 60 }
+
 /// The English text of a code of libcurl-errors(3).
 package func libcurlText(_ code: Int32) -> String { String(cString: ctransfers_text(code)) }
 

@@ -108,6 +108,20 @@ extension EndToEnd {
             let open = try RunningProgram(store + ["--credentials", file, server.address("photos")])
             #expect(try await open.ending() == .status(78), "\(open.lines)")
             #expect(open.lines.joined().contains("everybody can read the credentials"))
+            let absent = try RunningProgram(store + ["--credentials", house.path("absent"), server.address("photos")])
+            #expect(try await absent.ending() == .status(78), "\(absent.lines)")
+            #expect(absent.lines.joined().contains("\(house.path("absent")) does not exist"))
+            // The command that is proposed has the same options.
+            chmod(file, 0o600)
+            symlink(file, house.path("link"))
+            let denied = try RunningProgram(store + ["--credentials", house.path("link"), server.address("photos")])
+            #expect(try await denied.ending() == .status(69), "\(denied.lines)")
+            #expect(
+                denied.lines.joined().contains("store test --credentials \(house.path("link")) http"), "\(denied.lines)"
+            )
+            let nowhere = try await server.run("verify", server.address("photo"))
+            #expect(
+                nowhere.status == 69 && nowhere.lines.joined().contains("there is no bucket photo"), "\(nowhere.lines)")
             try await server.kill()
             let away = try await server.run("put", server.address("photos"))
             #expect(away.status == 75 && away.lines.joined().contains("connect"), "\(away.lines)")
@@ -198,6 +212,48 @@ extension EndToEnd {
             house.expectNoTemporaries()
         }
 
+        @Test("Photos of one name on several days come back with their own sidecars")
+        func namesakes() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: Self.configuration)
+            for day in 1...3 {
+                let at = Date(timeIntervalSince1970: 1_500_000_000 + Double(day) * 100 * 86_400)
+                let sidecar = "<x:xmpmeta xmlns:x='adobe:ns:meta/'><!-- \(day) --></x:xmpmeta>\n"
+                for (content, name) in [
+                    (try Photos.unique(day, of: "plain.jpg"), "IMG_1.jpg"), (Data(sidecar.utf8), "IMG_1.xmp"),
+                ] {
+                    let path = house.path(name)
+                    try write(content, to: path)
+                    try FileManager.default.setAttributes([.modificationDate: at], ofItemAtPath: path)
+                    rename(path, "\(house.inbox)/\(name)")
+                }
+                try await daemon.lines(holding: ["filed inbox/IMG_1.jpg", "filed inbox/IMG_1.xmp"])
+            }
+            let library = house.files(in: house.library).filter { !$0.key.hasPrefix(".") }
+            #expect(library.count == 6 && library.keys.allSatisfy { $0.contains("/IMG_1.") }, "\(library.keys)")
+            let server = try await ObjectServer(in: house)
+            let bucket = server.address("photos")
+            expect(try await server.run("put", bucket), ends: 0, with: "6 copied, 0 were there")
+            for path in library.keys { unlink("\(house.library)/\(path)") }
+            expect(try await server.run("get", bucket), ends: 0, with: "6 brought back")
+            try await daemon.lines(holding: library.keys.map { "/\($0) as \($0)" })
+            let after = house.files(in: house.library).filter { !$0.key.hasPrefix(".") }
+            #expect(after == library, "\(after.keys)")
+            try await daemon.stop()
+        }
+
+        @Test(
+            "An object that the server refuses is reported, and the others are copied",
+            .enabled(if: LyingServer.isThere))
+        func oneRefused() async throws {
+            let photos = Dictionary(uniqueKeysWithValues: (1...12).map { ("\($0).jpg", try! Photos.unique($0)) })
+            let (house, _) = try await house(photos)
+            let program = try await LyingServer(in: house).store("put", "partly", of: house.path("photoinbox.toml"))
+            #expect(try await program.ending() == .status(69), "\(program.lines)")
+            #expect(program.lines.contains("11 copied, 0 were there, 1 not"), "\(program.lines)")
+            #expect(program.lines.contains { $0.hasPrefix("skipped  \(Photos.day)/7.jpg: the server refuses it") })
+        }
+
         private func present(of library: [String: Data], in bucket: String, _ server: ObjectServer) async throws -> Int
         {
             var count = 0
@@ -286,14 +342,15 @@ private final class LyingServer: Sendable {
         port = Int(try await program.line(holding: "port ").split(separator: " ").last ?? "") ?? 0
     }
 
-    func store(_ action: String, _ bucket: String) throws -> RunningProgram {
+    func store(_ action: String, _ bucket: String, of configuration: String? = nil) throws -> RunningProgram {
         let key = house.path("key")
         try write(Data("aws_access_key_id = a\naws_secret_access_key = b\n".utf8), to: key)
         chmod(key, 0o600)
-        return try RunningProgram([
-            BuiltPrograms.path("photoinbox"), "store", action, "--credentials", key,
-            "http://127.0.0.1:\(port)/\(bucket)",
-        ])
+        return try RunningProgram(
+            [
+                BuiltPrograms.path("photoinbox"), "store", action, "--credentials", key,
+                "http://127.0.0.1:\(port)/\(bucket)",
+            ] + (configuration.map { ["--config", $0] } ?? []))
     }
 
     private static let script = #"""
@@ -316,10 +373,10 @@ private final class LyingServer: Sendable {
 
             def refused(self):
                 kind = self.kind()
-                if kind == "forbidden": self.end(403, "AccessDenied")
+                if kind == "forbidden" or kind == "partly" and self.path.endswith("/7.jpg"): self.end(403, "AccessDenied")
                 elif kind == "elsewhere": self.end(301, "PermanentRedirect", x_amz_bucket_region="eu-west-1")
                 elif kind == "skewed": self.end(403, "RequestTimeTooSkewed")
-                return kind in ("forbidden", "elsewhere", "skewed")
+                return kind in ("forbidden", "elsewhere", "skewed") or kind == "partly" and self.path.endswith("/7.jpg")
 
             def do_PUT(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -330,9 +387,10 @@ private final class LyingServer: Sendable {
                 if self.kind() != "replaces" and self.headers["If-None-Match"] == "*" and self.path in objects:
                     return self.end(412, "PreconditionFailed")
                 objects[self.path] = digest
-                self.end(200)
+                self.end(200, x_amz_checksum_sha256=digest)
 
             def do_HEAD(self):
+                if self.path.count("/") == 2 and self.path.endswith("/"): return self.end(200)
                 if self.path not in objects: return self.end(403 if self.kind() == "unlisted" else 404)
                 if self.kind() == "silent": return self.end(200)
                 self.end(200, x_amz_checksum_sha256=objects[self.path])

@@ -73,6 +73,14 @@ struct StoreCommand: Command {
     @Argument(help: ArgumentHelp("test, put, verify or get, and the bucket.", valueName: "word"))
     var words: [String]
 
+    /// What finds out whether the server does all that copies depend on.
+    private var testCommand: String {
+        var text = "photoinbox store test"
+        if let credentials { text += " --credentials \(shellQuoted(credentials.path.escaped))" }
+        if let region { text += " --region \(shellQuoted(region))" }
+        return text + " \(shellQuoted(printable(words.last ?? "")))"
+    }
+
     private var action: Action? { words.first.flatMap { Action(rawValue: $0) } }
 
     func validate() throws {
@@ -87,7 +95,9 @@ struct StoreCommand: Command {
         guard let action, let text = words.last else { return }
         let address: StoreAddress
         do throws(StoreRefusal) { address = try StoreAddress(text, region: region) } catch {
-            throw CommandFailure(.usage, "\(printable(text)) is no address of a bucket: \(error)")
+            // A hook is run again for what is not the event's fault; see docs/hooks.md.
+            throw CommandFailure(
+                hook ? .configuration : .usage, "\(printable(text)) is no address of a bucket: \(error)")
         }
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.remark)
@@ -100,6 +110,8 @@ struct StoreCommand: Command {
         let places = try Places(places)
         do { try run(action, at: places, address, key, display, interruption) } catch let error as CatalogueError {
             throw CommandFailure(error, at: places.catalogue)
+        } catch let failure as CommandFailure where hook && failure.status == .stopped {
+            throw CommandFailure(.unavailable, failure.message, action: failure.action)
         }
     }
 
@@ -133,7 +145,7 @@ struct StoreCommand: Command {
         // A hook is run again by the daemon.
         try with(try ObjectStore(address, key, library: root, tries: hook ? 1 : 5)) { store in
             try StoreRun(
-                work, of: source, at: words.last ?? "", by: store, output: output, display: display,
+                work, of: source, at: words.last ?? "", test: testCommand, by: store, output: output, display: display,
                 interruption: interruption
             ).run()
         }
@@ -155,7 +167,7 @@ struct StoreCommand: Command {
             do throws(StoreFailure) { return .success(try await store.test()) } catch { return .failure(error) }
         }
         switch result {
-        case .failure(let failure): throw CommandFailure(failure, at: words.last ?? "")
+        case .failure(let failure): throw CommandFailure(failure, at: words.last ?? "", test: nil)
         case .success(let remark):
             if let remark { display.remark(remark) }
             if output.json { return try printJSON([JSONField("type", "summary"), JSONField("usable", true)]) }
@@ -164,18 +176,34 @@ struct StoreCommand: Command {
     }
 
     private func readCredentials() throws(CommandFailure) -> StoreCredentials {
-        do {
-            guard let path = credentials?.path else { return try StoreCredentials { Terminal.variable($0) } }
-            let directory = try openDirectory(path.parent.isEmpty ? "." : path.parent)
-            let file = try directory.openBeneath(path.name, [.read, .nonBlocking])
-            if try FileStatus(of: file).mode & 0o004 != 0 {
-                throw CommandFailure(
-                    .configuration, "everybody can read the credentials in \(path)", action: "chmod o-r \(path)")
+        guard let path = credentials?.path else {
+            do throws(StoreRefusal) { return try StoreCredentials { Terminal.variable($0) } } catch {
+                throw CommandFailure(.configuration, "\(error)")
             }
-            return try StoreCredentials(file: try file.read(64 << 10), named: "\(path)")
-        } catch let error as CommandFailure { throw error } catch let error as SystemCallError {
-            throw CommandFailure(error)
-        } catch { throw CommandFailure(.configuration, "\(error)") }
+        }
+        let (bytes, status): ([UInt8], FileStatus)
+        do throws(SystemCallError) {
+            // Links are followed: secrets are often given by one.
+            let file = try descriptorCall("open", path: path) {
+                path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+            }
+            status = try FileStatus(of: file)
+            bytes = status.kind == .regular ? try file.read(64 << 10) : []
+        } catch {
+            let failure = CommandFailure(error)
+            guard failure.status == .failed else { throw failure }
+            throw CommandFailure(.configuration, failure.message, action: failure.action)
+        }
+        guard status.kind == .regular else {
+            throw CommandFailure(.configuration, "\(path) is not a file", action: "Give the file with the credentials.")
+        }
+        if status.mode & 0o004 != 0 {
+            throw CommandFailure(
+                .configuration, "everybody can read the credentials in \(path)", action: "chmod o-r \(path)")
+        }
+        do throws(StoreRefusal) { return try StoreCredentials(file: bytes, named: "\(path)") } catch {
+            throw CommandFailure(.configuration, "\(error)")
+        }
     }
 
     /// The photos of the events on standard input, by their numbers.
@@ -229,13 +257,13 @@ private func readAll(of number: Int32, atMost most: Int) throws(SystemCallError)
 
 extension CommandFailure {
     /// Why a bucket cannot be used.
-    init(_ failure: StoreFailure, at address: String) {
+    init(_ failure: StoreFailure, at address: String, test: String?) {
         switch failure.scope {
         case .passing: self.init(.busy, "\(printable(address)): \(failure.reason)", action: "Run it again later.")
         case .all, .object:
             self.init(
                 .unavailable, "\(printable(address)): \(failure.reason)",
-                action: "See what the server allows: photoinbox store test \(printable(address))")
+                action: test.map { "See what the server allows: \($0)" })
         }
     }
 }

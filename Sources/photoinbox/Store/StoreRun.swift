@@ -17,6 +17,8 @@ struct StoreRun {
     let source: StoreSource
     let work: Work
     let address: String
+    /// The command that finds out whether the server does all that copies depend on.
+    let test: String
     let output: OutputOptions
     let display: ProgressDisplay
     let interruption: Interruption
@@ -28,13 +30,14 @@ struct StoreRun {
         var bytes: UInt64 = 0
         /// What is still to be shown.
         var faults: [(word: String, path: BytePath, reason: String?)] = []
-        /// Why nothing more is begun.
+        /// The first failure of the server, the bucket or this machine, and how many there were since the last photo without one.
         var failure: StoreFailure?
+        var failuresInARow = 0
         var error: CatalogueError?
         var isStopped = false
 
         var seen: Int { copied + same + faulty }
-        var isOver: Bool { isStopped || failure != nil || error != nil }
+        var isOver: Bool { isStopped || failuresInARow >= StoreRun.width || error != nil }
     }
 
     /// What is done with each.
@@ -50,10 +53,10 @@ struct StoreRun {
     private let state = Locked(State())
 
     init(
-        _ work: Work, of source: StoreSource, at address: String, by store: ObjectStore, output: OutputOptions,
-        display: ProgressDisplay, interruption: Interruption
+        _ work: Work, of source: StoreSource, at address: String, test: String, by store: ObjectStore,
+        output: OutputOptions, display: ProgressDisplay, interruption: Interruption
     ) {
-        (self.work, self.source, self.address, self.store) = (work, source, address, store)
+        (self.work, self.source, self.address, self.test, self.store) = (work, source, address, test, store)
         (self.output, self.display, self.interruption) = (output, display, interruption)
     }
 
@@ -61,6 +64,7 @@ struct StoreRun {
         let done = DispatchSemaphore(value: 0)
         let worker = Worker(store: store, source: source, work: work, state: state)
         TaskQueue.start {
+            await worker.requireBucket()
             await withTaskGroup { group in
                 for _ in 0..<Self.width { group.addTask { await worker.run() } }
             }
@@ -85,7 +89,7 @@ struct StoreRun {
         if case .bringBack(let target) = work, end.same > 0, !target.isFiled {
             printRemark("photoinboxd is not running; it files them when it runs", asJSON: output.json)
         }
-        if let failure = end.failure { throw CommandFailure(failure, at: address) }
+        if let failure = end.failure { throw CommandFailure(failure, at: address, test: test) }
         if end.faulty > 0 || end.isStopped { throw CommandEnd(status: .someLeft) }
     }
 
@@ -94,6 +98,14 @@ struct StoreRun {
         let source: StoreSource
         let work: Work
         let state: Locked<State>
+
+        /// Some servers make a bucket for the first object.
+        func requireBucket() async {
+            if case .copy = work { return }
+            do throws(StoreFailure) { try await store.requireBucket() } catch {
+                state.withLock { ($0.failure, $0.failuresInARow) = (error, StoreRun.width) }
+            }
+        }
 
         func run() async {
             while !state.withLock({ $0.isOver }) {
@@ -119,6 +131,7 @@ struct StoreRun {
                 }
                 state.withLock { state in
                     state.bytes += item.size
+                    state.failuresInARow = 0
                     switch found {
                     case .same: if isCopied { state.copied += 1 } else { state.same += 1 }
                     case .missing: state.add("missing", item.path, nil)
@@ -127,7 +140,10 @@ struct StoreRun {
                 }
             } catch {
                 state.withLock { state in
-                    if error.scope == .object { return state.add("skipped", item.path, error.reason) }
+                    state.add("skipped", item.path, error.reason)
+                    if error.scope == .object { return }
+                    // A server may refuse one object for ever, and have the others.
+                    state.failuresInARow += 1
                     if state.failure == nil { state.failure = error }
                 }
             }

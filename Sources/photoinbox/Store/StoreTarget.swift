@@ -35,7 +35,8 @@ final class StoreTarget: Sendable {
                 }
                 try inbox.setAttributes(of: content.descriptor, isDirectory: false)
                 try content.descriptor.sync()
-                let directory = try inbox.openDirectory(try currentRun())
+                // Each directory of the library is one here: names repeat, and files of one name beside each other are one set.
+                let directory = try inbox.openDirectory(try currentRun().appending(item.path.parent))
                 _ = try inbox.place(name, in: directory, as: item.path.name)
                 try directory.syncDirectory()
                 return true
