@@ -230,7 +230,7 @@ class Round(failover.Round):
         self.tell(f"6. {gone.name} is gone for good, with {len(waiting)} photos in its inbox")
         self.fleet.hosts.remove(gone)
         took = self.until("PI-601", lambda: self.status(other, 3, "PI-601", gone.name))
-        shown, forgotten = (other.ask("hosts", words, gone.name) for words in ("show", "forget"))
+        shown, forgotten = (other.ask("hosts", *words, gone.name) for words in (("show",), ("forget", "--yes")))
         missing = [name for name in waiting if name not in shown.stdout]
         self.require(shown.returncode == 0 and not missing, f"hosts show lacks {missing}: {shown.stdout}{shown.stderr}")
         self.require(forgotten.returncode == 0, f"hosts forget: {forgotten.stdout}{forgotten.stderr}")

@@ -30,7 +30,8 @@ package struct PhotoInboxDaemon: ParsableCommand {
               photoinboxd --check
                     Check the configuration, report every error, and exit with status 78
                     if there is one. With the catalogue in PostgreSQL, also report what
-                    the server, its settings, the schema and the role lack. Root checks
+                    the server, its settings, the schema and the role lack; exit with
+                    status 69 if it does not answer. Root checks
                     the configuration of a service as the user _photoinbox, who has fewer
                     permissions; other users check it as themselves.
               photoinboxd --config studio.toml
@@ -100,6 +101,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
             EXIT STATUS
               0   stopped cleanly
               64  wrong usage
+              69  with --check: the server of the catalogue does not answer
               70  internal error, or a hook survived SIGKILL
               71  the system refused a resource
               73  the catalogue cannot be opened
@@ -275,10 +277,16 @@ package struct PhotoInboxDaemon: ParsableCommand {
             if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces() {
                 Self.printError("renditions: googly cannot be made: \(decoder) was built without face detection")
             }
-            let isUsable = Self.checkServer(of: loaded.settings.catalogue)
+            let status = Self.checkServer(of: loaded.settings.catalogue)
+            let file = options.effectiveFile?.escaped ?? "the configuration"
             let words = checker.map { ", checked as \($0.name), \($0.remark)" } ?? ""
-            print("\(options.effectiveFile?.escaped ?? "the configuration"): configuration OK\(words)")
-            Self.end(isUsable ? EX_OK : EX_CONFIG)
+            switch status {
+            case EX_OK: print("\(file): configuration OK\(words)")
+            case EX_UNAVAILABLE:
+                Self.printError("\(file): OK but for the catalogue, which cannot be checked now\(words)")
+            default: Self.printError("\(file): the catalogue cannot be used\(words)")
+            }
+            Self.end(status)
         }
         if acceptLibrary { Self.acceptLibrary(of: loaded.settings) }
         if let limit = limitWithoutRoom(forDescriptors: Self.descriptors) {
@@ -290,17 +298,18 @@ package struct PhotoInboxDaemon: ParsableCommand {
         start(options, loaded.settings, service)
     }
 
-    /// Prints what a catalogue's server is like. Returns false if a daemon could not use it; one that is away it would wait for.
-    private static func checkServer(of catalogue: CataloguePlace) -> Bool {
-        guard case .server(let words) = catalogue else { return true }
+    /// Prints what a catalogue's server is like. Returns EX_CONFIG if a daemon could not use it, and EX_UNAVAILABLE if the server is
+    /// away, which a daemon would wait for.
+    private static func checkServer(of catalogue: CataloguePlace) -> Int32 {
+        guard case .server(let words) = catalogue else { return EX_OK }
         do throws(CatalogueError) {
             let found = try ServerCheck(CatalogueServer(words, client: "photoinboxd"))
             print("\(catalogue.description): \(found.facts)")
             for problem in found.risks + found.faults { printError("\(catalogue.description): \(problem)") }
-            return found.faults.isEmpty
+            return found.faults.isEmpty ? EX_OK : EX_CONFIG
         } catch {
             printError("\(catalogue.name.escaped): \(error)")
-            return error.isAway
+            return error.isAway ? EX_UNAVAILABLE : EX_CONFIG
         }
     }
 

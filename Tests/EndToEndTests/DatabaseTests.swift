@@ -96,7 +96,9 @@ extension EndToEnd {
             let place = try DatabaseHouse()
             let house = place.house
             let first = try await place.start()
-            let forgotten = try await house.ask("hosts", "forget", ProcessInfo.processInfo.hostName)
+            let running = try await house.ask("hosts", "forget", ProcessInfo.processInfo.hostName)
+            #expect(running.ending == .status(1) && running.text.contains("it runs"), "\(running.text)")
+            let forgotten = try await house.ask("hosts", "forget", "--yes", ProcessInfo.processInfo.hostName)
             #expect(forgotten.ending == .status(0) && forgotten.text.contains("forgotten"), "\(forgotten.text)")
             try house.drop(try Photos.unique(0), as: "a.jpg")
             try await first.line(holding: "PI-507")
@@ -226,8 +228,8 @@ extension EndToEnd {
             try house.configure(tester)
             try place.cut()
             let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
-            try await check.lines(holding: ["PostgreSQL", "configuration OK"])
-            #expect(try await check.ending() == .status(0))
+            try await check.lines(holding: ["PostgreSQL", "OK but for the catalogue, which cannot be checked now"])
+            #expect(try await check.ending() == .status(69))
             for words in ["host=db password=secret", "postgresql:///photos?password=secret"] {
                 try house.configure(
                     "catalogue = \"\(words)\"\nlibrary = \"@library\"\n[inbox.inbox]\npath = \"@inbox\"\n")

@@ -77,7 +77,7 @@ extension EndToEnd {
             try await first.line(holding: "PI-601", "is over")
             #expect(try await hosts(place, until: "2 of 2 hosts file").ending == .status(0))
             #expect(try await house.ask("hosts", "show", "press-2").lines.count == 2)
-            #expect(try await house.ask("hosts", "forget", "press-2").ending == .status(0))
+            #expect(try await house.ask("hosts", "forget", "--yes", "press-2").ending == .status(0))
             // Nothing is filed there, so it is the heartbeat that finds it out.
             try await again.line(holding: "PI-507")
             let left = try await hosts(place, until: "1 of 1 host files")
@@ -105,7 +105,7 @@ extension EndToEnd {
             #expect(json.text.contains("\"host\":\"press-2\""), "\(json.text)")
             #expect(try await house.ask("explain", "press-3/a.jpg").text.contains("is outside every inbox"))
             try await second.stop()
-            #expect(try await house.ask("hosts", "forget", "press-2").ending == .status(0))
+            #expect(try await house.ask("hosts", "forget", "--yes", "press-2").ending == .status(0))
             let forgotten = try await house.ask("explain", "press-2/a.jpg")
             #expect(forgotten.text.contains("press-2, which was forgotten"), "\(forgotten.text)")
             let lost = try await house.ask("explain", "press-2/b.jpg")

@@ -12,19 +12,23 @@ struct HostsCommand: DaemonCommand {
 
     static let lesson = """
         EXAMPLES:
-          photoinbox hosts                      the hosts that file with the catalogue, and how each is
+          photoinbox hosts                      the hosts that file with the catalogue, and their state
           photoinbox hosts show press-2         with the files that were waiting there when it was last seen
           sudo photoinbox hosts forget old-nas  it never comes back: others may have its inboxes' names
 
-        Each daemon that has its catalogue in PostgreSQL says there every ten seconds how it is. One that has said nothing for
+        Each daemon that has its catalogue in PostgreSQL reports its state there every ten seconds. One that has reported nothing for
         thirty seconds is silent: it, its machine, or its network is down. A forgotten one is refused by the server, and files
         nothing until it is started again; photos that wait in its inboxes stay there. What all of them need is shown by photoinbox status --all.
 
         EXIT STATUS:
           0   done
+          1   the host that is to be forgotten runs
           4   there is no host of that name, or the catalogue is a file, which has none
           64, 77, 78: see photoinbox --help
         """
+
+    @Flag(help: "With forget: a host that was seen within the last thirty seconds, too.")
+    var yes = false
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
@@ -36,8 +40,9 @@ struct HostsCommand: DaemonCommand {
 
     func validate() throws {
         guard words.isEmpty || words.count == 2 && ["show", "forget"].contains(words[0]) else {
-            throw ValidationError("Write: hosts, hosts show NAME, or hosts forget NAME.")
+            throw ValidationError("The words are show NAME, forget NAME, or none.")
         }
+        if yes, !forgets { throw ValidationError("--yes requires forget.") }
     }
 
     func run(at places: Places) throws {
@@ -45,6 +50,13 @@ struct HostsCommand: DaemonCommand {
             throw CommandFailure(.noMatch, "the catalogue is a file, so its only host is this machine")
         }
         let catalogue = try places.openCatalogue(forRepair: forgets)
+        if forgets, !yes, let host = try catalogue.hosts().first(where: { $0.name == words.last }),
+            !host.isForgotten, !host.isSilent
+        {
+            throw CommandFailure(
+                .failed, "\(printable(host.name)) was seen \(host.silence) s ago: it runs, and would file nothing more",
+                action: "If that is meant: photoinbox hosts forget --yes \(shellQuoted(host.name))")
+        }
         if forgets, let name = words.last, try !catalogue.forgetHost(name) {
             throw CommandFailure(
                 .noMatch, "there is no host \(printable(name)), or it is forgotten already",

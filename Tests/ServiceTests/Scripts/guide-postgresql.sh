@@ -58,7 +58,7 @@ check "all are there" photoinboxd test "$(rows)" -ge $((before + 4))
 
 follow postgresql.md "Which daemons write"
 check "it is shown" photoinboxd grep -q "$(hostname)" "$said"
-photoinbox hosts forget "$(hostname)" >"$said"
+photoinbox hosts forget --yes "$(hostname)" >"$said"
 check "it is forgotten" photoinboxd grep -q forgotten "$said"
 as ana cp /run/photos/six.jpg /srv/photos/inbox/
 eventually "and files nothing more" photoinboxd has_problem PI-507
