@@ -84,7 +84,10 @@ package struct DaemonContact {
             throw CommandFailure(.failed, "\(places.processFile) has no process number")
         }
         // A stale number may belong to another process, which the signal would end.
-        guard let name = try? content(of: BytePath("/proc/\(process)/comm")), name == Array("photoinboxd\n".utf8) else {
+        // One that was killed, and is awaited by nobody yet, has a name but no arguments.
+        guard let name = try? content(of: BytePath("/proc/\(process)/comm")), name == Array("photoinboxd\n".utf8),
+            let arguments = try? content(of: BytePath("/proc/\(process)/cmdline")), !arguments.isEmpty
+        else {
             throw ControlContact.down
         }
         return process

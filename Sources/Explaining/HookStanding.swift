@@ -47,8 +47,11 @@ struct HookStanding: JSONRepresentable {
         let what = event.map { $0 == .setComplete ? "its set" : "it" }
         switch standing {
         case .delivered:
-            let handled = what.map { "is done with \($0)" } ?? "is done with it, if it handles such files"
-            return "\(name) \(handled); its output: journalctl -t photoinboxd PHOTOINBOX_HOOK=\(name)"
+            // The cursor passes both; the journal has which.
+            let handled =
+                what.map { "handled \($0), or skipped it after five failures" }
+                ?? "handled or skipped it, if it handles such files"
+            return "\(name) \(handled): journalctl -t photoinboxd PHOTOINBOX_HOOK=\(name)"
         case .notDelivered:
             return
                 "\(name) did not run: the hook is newer, of \(shortTime(cursor?.since ?? .init(seconds: now, nanoseconds: 0), now: now))"

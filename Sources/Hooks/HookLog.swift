@@ -30,7 +30,7 @@ struct HookLog: Sendable {
         let first = operations.lowerBound
         logger.log(
             .warning, .hookPassedOver,
-            "hook \(name) \(reason), \(tries) times in a row on the same file: it is not told of operation \(first)\(operations.count > 1 ? " to \(operations.upperBound)" : "") again (photoinbox show \(first)), continuing",
+            "hook \(name) \(reason), \(tries) times in a row on the same file: operation \(first)\(operations.count > 1 ? " to \(operations.upperBound)" : "") is skipped and not tried again (photoinbox show \(first)), continuing",
             metadata: ["hook": "\(name)", "operation": "\(first)", "events": "\(events)"])
     }
 }

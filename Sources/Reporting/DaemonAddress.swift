@@ -60,7 +60,11 @@ package struct DaemonAddress: Hashable, Sendable {
                     ? "systemctl --user \(match.2) \(unit)" : "\(match.1 ?? "")systemctl \(match.2) \(unit)"
             }
             switch match.2 {
-            case "start": return "photoinboxd\(options)"
+            // Its inboxes and its library are flags, too, which are not known here.
+            case "start":
+                return "photoinboxd\(options)"
+                    + (options.hasPrefix(" --state") ? " with --inbox and --library as before" : "")
+            case "status": return "its output, where it was started"
             case "reload": return "photoinbox reload\(options)"
             default: return String(match.0)
             }

@@ -60,7 +60,9 @@ package struct SettingsBuilder {
         if parse(key)?.row?.takesArray == true {
             addFlag(flag, key: key, values: value.split(separator: " ").map(String.init))
         } else {
-            addFlag(flag, key: key, value: value)
+            addFlag(
+                flag, key: key, node: TOMLNode(content: .string(value), position: .first, source: value),
+                statement: "\(flag) \(text)")
         }
     }
 
@@ -125,9 +127,9 @@ package struct SettingsBuilder {
         }
     }
 
-    private mutating func addFlag(_ flag: String, key text: String, node: TOMLNode) {
+    private mutating func addFlag(_ flag: String, key text: String, node: TOMLNode, statement: String? = nil) {
         let origin = Origin.flag(flag)
-        let statement = excerpt("\(flag) \(node.source)")
+        let statement = excerpt(statement ?? "\(flag) \(node.source)")
         let steps = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let isForEveryInbox = steps.count == 3 && steps[0] == "inbox" && steps[1] == "*"
         guard let key = isForEveryInbox ? SettingsKey(.inbox, "*", steps[2]) : parse(text), let row = key.row else {

@@ -166,6 +166,6 @@ import Testing
         defer { daemon.signal(SIGKILL) }
         let result = try await run(["status"])
         #expect(result.status == 1)
-        #expect(result.errors.contains("does not answer. See: systemctl status photoinboxd"))
+        #expect(result.errors.contains("does not answer. See: its output, where it was started"))
     }
 }

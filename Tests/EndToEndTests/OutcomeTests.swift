@@ -109,6 +109,13 @@ extension EndToEnd {
             for name in aside.keys { unlink("\(house.quarantine)/\(name)") }
             daemon.signal(SIGUSR2)
             try await daemon.line(holding: "PI-311 is over")
+            // So does the command that people know.
+            try house.drop(photo.prefix(photo.count / 3), as: "again.jpg")
+            try await daemon.lines(holding: ["quarantined inbox/again.jpg", "PI-311 1 photo needs a decision"])
+            for name in house.files(in: house.quarantine).keys { unlink("\(house.quarantine)/\(name)") }
+            let rescan = try await house.askByState("rescan")
+            #expect(rescan.status == 0, "\(rescan.output)")
+            try await daemon.line(holding: "PI-311 is over")
             try await daemon.stop()
         }
 

@@ -36,7 +36,7 @@ struct DaemonAddressTests {
         #expect(own.completing("photoinbox retry --all") == "photoinbox retry --state '/home/ana/photo state' --all")
         #expect(
             own.completing("Start it: sudo systemctl start photoinboxd")
-                == "Start it: photoinboxd --state '/home/ana/photo state'")
+                == "Start it: photoinboxd --state '/home/ana/photo state' with --inbox and --library as before")
     }
 
     @Test("All proposals of the problem table are completed")

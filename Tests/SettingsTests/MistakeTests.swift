@@ -250,8 +250,8 @@ struct MistakeTests {
             found == [
                 "--inbox /l/in: this inbox lies inside the library, /l (--library); give each a directory of its own",
                 "--quiet 5 secs: write \"5s\", \"2m\" or \"1h\"",
-                "--set 1s: unknown key \"inbox.in.quit\"; did you mean \"inbox.NAME.quiet\"?",
-                "--set mve: did you mean \"move\"?",
+                "--set inbox.in.mode=mve: did you mean \"move\"?",
+                "--set inbox.in.quit=1s: unknown key \"inbox.in.quit\"; did you mean \"inbox.NAME.quiet\"?",
                 "--set nonsense: write KEY=VALUE",
             ])
     }

@@ -95,8 +95,8 @@ extension CommandFailure {
                 action: "Use the photoinbox of the same version.")
         case .olderSchema:
             self.init(
-                .failed, "the catalogue \(path) was written by an older photoinboxd",
-                action: "Start the new photoinboxd once: it updates the catalogue.")
+                .busy, "the catalogue \(path) is of an older version, or is being made or updated now",
+                action: "Try again; if photoinboxd is not running, start it: it updates the catalogue.")
         case .busy: self.init(.busy, "the catalogue \(path) is in use", action: "Try again.")
         case .corrupt:
             self.init(

@@ -217,7 +217,7 @@ final class RequestHandler: Sendable {
             item.count = waiting
             let text =
                 pauses
-                ? "paused \(inbox): what comes is seen and waits, until photoinbox resume \(inbox)"
+                ? "paused \(inbox): new files wait, until photoinbox resume \(inbox)"
                 : "resumed \(inbox): \(waiting) waiting"
             return ControlAnswer(text + recorded.remark, items: [item])
         } catch { return Self.answer(to: error) }
@@ -243,15 +243,19 @@ final class RequestHandler: Sendable {
                 var item = ControlAnswer.Item("rescanned", inbox: inbox)
                 item.count = report.found
                 found += report.found
-                (item.request, remark) = await record(.rescan, inbox, nil, await requester(asker))
+                let recorded = await record(.rescan, inbox, nil, await requester(asker))
+                item.request = recorded.id
+                if !recorded.remark.isEmpty { remark = recorded.remark }
                 answer.items.append(item)
                 if !report.isComplete {
                     answer.status = ExitStatus.someLeft.rawValue
                     answer.action = "photoinbox status"
                 }
             }
+            // Someone may have deleted what was in quarantine, as the reason beside it proposes.
+            onChange()
             answer.message =
-                "rescanned \(inboxes.joined(separator: ", ")): \(found) that no event had told"
+                "rescanned \(inboxes.joined(separator: ", ")): \(found) files that no event had reported"
                 + (answer.status == 0 ? "" : "; not all of it can be reached") + remark
             return answer
         } catch { return Self.answer(to: error) }
@@ -400,7 +404,13 @@ final class RequestHandler: Sendable {
 
     private static func answer(to error: any Error) -> ControlAnswer {
         if let refusal = error as? RequestRefusal { return ControlAnswer(refusal) }
-        return ControlAnswer(status: ExitStatus.failed.rawValue, "\(error)")
+        let status: ExitStatus =
+            switch (error as? CatalogueError)?.code {
+            case .unreachable, .unknownOutcome: .unavailable
+            case .busy: .busy
+            default: .failed
+            }
+        return ControlAnswer(status: status.rawValue, "\(error)")
     }
 }
 

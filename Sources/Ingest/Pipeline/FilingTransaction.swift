@@ -308,7 +308,8 @@ struct FilingTransaction {
             // One that was filed into another library is no loss of this one.
             if let damaged = one.hashed.replacing?.photo, damaged.library == inbox.places.library {
                 conclusion.symptoms.append(
-                    .damaged(damaged.libraryPath, reason: "not what was filed; filed again from \(member.key)"))
+                    .damaged(
+                        damaged.libraryPath, reason: "missing, or not what was filed; filed again from \(member.key)"))
             }
             if index == 0 {
                 conclusion.symptoms = refusal + recorded.losses + conclusion.symptoms

@@ -323,7 +323,9 @@ extension RequestRefusal {
     fileprivate init(_ error: FilingError, _ outcome: StoredOutcome) {
         let name = "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped)"
         if case .refused(.gone) = error.cause {
-            self.init(.noMatch, "\(name) is not where it was put; somebody moved or removed it")
+            self.init(
+                .noMatch, "\(name) is not where it was put; somebody moved or removed it",
+                action: "Have quarantine counted again: photoinbox rescan")
             return
         }
         let status: ExitStatus = error.kind == .busy || error.kind == .sourceChanged ? .busy : .failed

@@ -118,7 +118,8 @@ struct WebCommand: DaemonCommand {
     func validate() throws {
         guard let task else {
             throw ValidationError(
-                "Write: user add NAME, user remove NAME, user list, the same with link, or with device and two names.")
+                "The words are user add NAME, user remove NAME or user list; link with the same; or device add PERSON NAME, device remove PERSON NAME or device list."
+            )
         }
         if case .add(let name) = task, !Person.isName(name) {
             throw ValidationError("A name has at most 64 letters, digits, and the characters . _ - @")
@@ -134,6 +135,9 @@ struct WebCommand: DaemonCommand {
             guard GuestLink.isLabel(label) else {
                 throw ValidationError(
                     "A label has at most 64 letters, digits, and the characters . _ - @, and no dot first")
+            }
+            if let until, GuestLinkTask.end(until) == nil, GuestLinkTask.end(until, now: 0) != nil {
+                throw ValidationError("--until \(until) is over already: give a later day or time.")
             }
             guard let until, GuestLinkTask.end(until) != nil else {
                 throw ValidationError("--until must be a day like 2026-12-31, or a time like 2026-12-31T18:00.")
