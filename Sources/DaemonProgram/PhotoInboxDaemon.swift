@@ -30,8 +30,8 @@ package struct PhotoInboxDaemon: ParsableCommand {
               photoinboxd --check
                     Check the configuration, report every error, and exit with status 78
                     if there is one. With the catalogue in PostgreSQL, also report what
-                    the server, its settings, the schema and the role lack; exit with
-                    status 69 if it does not answer. Root checks
+                    the server, its settings, the schema and the role lack, or that it
+                    does not answer, for which a daemon waits. Root checks
                     the configuration of a service as the user _photoinbox, who has fewer
                     permissions; other users check it as themselves.
               photoinboxd --config studio.toml
@@ -101,7 +101,6 @@ package struct PhotoInboxDaemon: ParsableCommand {
             EXIT STATUS
               0   stopped cleanly
               64  wrong usage
-              69  with --check: the server of the catalogue does not answer
               70  internal error, or a hook survived SIGKILL
               71  the system refused a resource
               73  the catalogue cannot be opened
@@ -286,7 +285,8 @@ package struct PhotoInboxDaemon: ParsableCommand {
                 Self.printError("\(file): OK but for the catalogue, which cannot be checked now\(words)")
             default: Self.printError("\(file): the catalogue cannot be used\(words)")
             }
-            Self.end(status)
+            // A daemon would wait for the server, and setup goes on.
+            Self.end(status == EX_UNAVAILABLE ? EX_OK : status)
         }
         if acceptLibrary { Self.acceptLibrary(of: loaded.settings) }
         if let limit = limitWithoutRoom(forDescriptors: Self.descriptors) {
