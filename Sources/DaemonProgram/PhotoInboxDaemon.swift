@@ -323,6 +323,8 @@ package struct PhotoInboxDaemon: ParsableCommand {
         if geteuid() == 0, let user = getpwnam(name)?.pointee, initgroups(name, user.pw_gid) == 0,
             setgid(user.pw_gid) == 0, setuid(user.pw_uid) == 0
         {
+            // Where libpq looks for certificates, which root's directory does not let it.
+            setenv("HOME", user.pw_dir, 1)
             return (name, remark)
         }
         // A unit may run as another user, and gives that one a state directory.

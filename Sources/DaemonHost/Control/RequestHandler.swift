@@ -255,7 +255,7 @@ final class RequestHandler: Sendable {
             // Someone may have deleted what was in quarantine, as the reason beside it proposes.
             onChange()
             answer.message =
-                "rescanned \(inboxes.joined(separator: ", ")): \(found) files that no event had reported"
+                "rescanned \(inboxes.joined(separator: ", ")): \(found) file\(found == 1 ? "" : "s") that no event had reported"
                 + (answer.status == 0 ? "" : "; not all of it can be reached") + remark
             return answer
         } catch { return Self.answer(to: error) }

@@ -21,6 +21,7 @@ follow several-hosts.md "Set it up" 1
 refuse "a password file that is not there is named" photoinbox photoinbox setup --dry-run --for local --as ana \
     --inbox /srv/photos/inbox --library /srv/photos/library --join "hostaddr=192.0.2.10 user=photoinbox passfile=/none"
 follow several-hosts.md "Set it up" 2
+check "--check reaches the server" photoinboxd sh -c 'photoinboxd --check | grep -q "configuration OK"'
 check "its test photo was filed" photoinboxd grep -q "was filed as" "$said"
 encrypted() {
     as postgres psql -AtX --command="SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = 'photoinbox'"
