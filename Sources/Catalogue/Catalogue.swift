@@ -114,9 +114,11 @@ package actor Catalogue {
         return ids.first ?? 0
     }
 
-    /// Records the last outcome that a hook was notified of.
-    package func hook(_ name: String, toldThrough outcome: Int64) async throws(CatalogueError) {
-        _ = try await submit(.hook(name, told: outcome))
+    /// Records the last outcome that a hook was notified of, and those up to it that were skipped.
+    package func hook(
+        _ name: String, toldThrough outcome: Int64, skipped: [Int64] = []
+    ) async throws(CatalogueError) {
+        _ = try await submit(.hook(name, told: outcome, skipped: skipped))
     }
 
     /// See ``CatalogueFile/record(_:)``.

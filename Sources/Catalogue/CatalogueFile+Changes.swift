@@ -4,8 +4,8 @@ package enum CatalogueChange: Sendable {
     case commit([FilingCommit], set: SetPlace?)
     case close([Int64], kept: [KeptSource])
     case record([OutcomeRecord], kept: [KeptSource])
-    /// A hook was notified of everything up to this outcome.
-    case hook(String, told: Int64)
+    /// A hook was notified of everything up to this outcome, but for those that were skipped.
+    case hook(String, told: Int64, skipped: [Int64] = [])
     case metadata(MetadataBatch)
 }
 
@@ -65,8 +65,8 @@ extension CatalogueFile {
             try close(ids, kept, db)
             return .closed
         case .record(let outcomes, let kept): return .recorded(try record(outcomes, kept, db))
-        case .hook(let name, let outcome):
-            try recordHook(name, told: outcome, db)
+        case .hook(let name, let outcome, let skipped):
+            try recordHook(name, told: outcome, skipped: skipped, db)
             return .closed
         case .metadata(let batch):
             try record(batch, db)

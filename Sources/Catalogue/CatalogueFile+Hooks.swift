@@ -1,4 +1,5 @@
 package import FileValues
+import LinuxKernel
 
 /// The kind of an event. Raw values are part of the configuration and of the input of hooks.
 package enum HookEventKind: String, Hashable, Sendable, CaseIterable {
@@ -30,6 +31,11 @@ package struct HookEvent: Hashable, Sendable {
     package let photo: StoredPhoto?
     /// For ``HookEventKind/setComplete`` only: the set at that time, first filed first.
     package let set: [StoredPhoto]
+
+    /// Where the file is now.
+    package var place: BytePath? {
+        photo.map { $0.photo.library.appending($0.photo.libraryPath) } ?? outcome.outcome.destination
+    }
 }
 
 /// The next events for a hook.
@@ -50,12 +56,8 @@ package struct HookCursor: Hashable, Sendable {
     package let told: Int64
     /// When it was first recorded; it was notified of nothing older.
     package let since: FileTime
-
-    package init(name: String, told: Int64, since: FileTime) {
-        self.name = name
-        self.told = told
-        self.since = since
-    }
+    /// The outcomes that it failed on too often, and was not given again since.
+    package let skipped: [Int64]
 }
 
 extension CatalogueFile {
@@ -63,7 +65,10 @@ extension CatalogueFile {
     package func hookCursors() throws(CatalogueError) -> [HookCursor] {
         try read("reading what hooks were told") { db in
             try db.rows("SELECT * FROM hook WHERE 1 = 1\(db.words.own.isHost) ORDER BY name").map { row in
-                HookCursor(name: try row.value("name"), told: try row.value("told"), since: try row.time("since"))
+                let name: String = try row.value("name")
+                return HookCursor(
+                    name: name, told: try row.value("told"), since: try row.time("since"),
+                    skipped: try Self.skipped(by: name, db))
             }
         }
     }
@@ -97,12 +102,52 @@ extension CatalogueFile {
         let removed = known.filter { !names.contains($0) }
         if removed.isEmpty { return }
         try write("forgetting hooks") { db in
-            for name in removed { try db.run("DELETE FROM hook WHERE name = ?\(db.words.own.isHost)", [name]) }
+            for name in removed {
+                try db.run("DELETE FROM hook WHERE name = ?\(db.words.own.isHost)", [name])
+                for outcome in try Self.skipped(by: name, db) { try Self.clearSkipped(outcome, by: name, db) }
+            }
         }
     }
 
-    func recordHook(_ name: String, told outcome: Int64, _ db: any CatalogueTransaction) throws {
+    func recordHook(
+        _ name: String, told outcome: Int64, skipped: [Int64], _ db: any CatalogueTransaction
+    ) throws {
         try db.run("UPDATE hook SET told = ? WHERE name = ?\(db.words.own.isHost)", [outcome, name])
+        for skipped in skipped {
+            try db.run(
+                "INSERT INTO pending_task (name, since) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
+                [Self.task(name, skipped), Moment.now.wall.nanosecondsSince1970])
+        }
+    }
+
+    /// Returns the outcomes that a hook failed on too often, and was not given again since, oldest first.
+    package func skippedOutcomes(by hook: String) throws(CatalogueError) -> [Int64] {
+        try read("reading what a hook skipped") { db in try Self.skipped(by: hook, db) }
+    }
+
+    /// A hook was given an outcome again that was skipped.
+    package func clearSkipped(_ outcome: Int64, by hook: String) throws(CatalogueError) {
+        try write("recording what a hook was told") { db in try Self.clearSkipped(outcome, by: hook, db) }
+    }
+
+    /// The name of a pending task. Numbers of outcomes are unique among hosts, names of hooks are not, and have no spaces.
+    private static func task(_ hook: String, _ outcome: Int64) -> String { "hook \(hook) \(outcome)" }
+
+    private static func clearSkipped(_ outcome: Int64, by hook: String, _ db: any CatalogueTransaction) throws {
+        try db.run("DELETE FROM pending_task WHERE name = ?", [task(hook, outcome)])
+    }
+
+    /// This daemon's.
+    private static func skipped(by hook: String, _ db: any CatalogueTransaction) throws -> [Int64] {
+        // "!" comes after " ".
+        let tasks = try db.values(
+            String.self, "SELECT name FROM pending_task WHERE name > ? AND name < ?",
+            ["hook \(hook) ", "hook \(hook)!"])
+        let outcomes = tasks.compactMap { $0.split(separator: " ").last.flatMap { Int64($0) } }
+        if outcomes.isEmpty { return [] }
+        let list = outcomes.map { String($0) }.joined(separator: ", ")
+        return try db.values(
+            Int64.self, "SELECT id FROM outcome WHERE id IN (\(list))\(db.words.own.isInbox("inbox")) ORDER BY id")
     }
 
     /// Returns the events after `outcome`, oldest first, from at most `limit` outcomes.

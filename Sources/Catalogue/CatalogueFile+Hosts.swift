@@ -151,6 +151,11 @@ extension CatalogueFile {
             for table in ["library", "hook"] { try db.run("DELETE FROM \(table) WHERE host = ?", [host]) }
             try db.run("DELETE FROM trash_clock WHERE id = ?", [host])
             let isOwn = "inbox IN (SELECT name FROM inbox WHERE host = ?)"
+            try db.run(
+                """
+                DELETE FROM pending_task WHERE EXISTS (SELECT 1 FROM outcome WHERE \(isOwn) AND id =
+                    CASE WHEN pending_task.name LIKE 'hook %' THEN split_part(pending_task.name, ' ', 3)::bigint END)
+                """, [host])
             try db.run("UPDATE request SET trash_from = NULL WHERE \(isOwn)", [host])
             try db.run("UPDATE intent SET step = 'lost' WHERE step = 'begun' AND \(isOwn)", [host])
             return true

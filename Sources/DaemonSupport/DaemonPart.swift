@@ -34,6 +34,8 @@ package protocol DaemonPart: AnyObject, Sendable {
     func tick()
     /// Performs an action that a signal, a timer or a command FIFO asked for, if it is this part's.
     func perform(_ action: Action, asker: String)
+    /// Tries once more what it has given up, unless `isDryRun`; returns how many files that are.
+    func giveAgain(isDryRun: Bool) async -> Int
     /// Writes its section of the state.
     func describe(in state: inout DaemonState)
 }
@@ -50,5 +52,6 @@ extension DaemonPart {
     package func mounted(_ table: MountTable) {}
     package func tick() {}
     package func perform(_ action: Action, asker: String) {}
+    package func giveAgain(isDryRun: Bool) async -> Int { 0 }
     package func describe(in state: inout DaemonState) {}
 }

@@ -11,6 +11,8 @@ struct HookStanding: JSONRepresentable {
     enum Standing: String, Hashable {
         case delivered = "told"
         case waiting
+        /// It failed too often on it.
+        case skipped
         /// The hook was not there yet.
         case notDelivered = "not-told"
         /// It is configured, but the daemon has not loaded that yet.
@@ -39,7 +41,10 @@ struct HookStanding: JSONRepresentable {
             return
         }
         let delivered = max(cursor.told, live?.told ?? 0)
-        standing = delivered < outcome.id ? .waiting : outcome.outcome.at < cursor.since ? .notDelivered : .delivered
+        standing =
+            if cursor.skipped.contains(outcome.id) { .skipped } else if delivered < outcome.id { .waiting } else {
+                outcome.outcome.at < cursor.since ? .notDelivered : .delivered
+            }
     }
 
     func text(now: Int64, isDaemonDown: Bool) -> String {
@@ -52,6 +57,9 @@ struct HookStanding: JSONRepresentable {
                 what.map { "handled \($0), or skipped it after five failures" }
                 ?? "handled or skipped it, if it handles such files"
             return "\(name) \(handled): journalctl -t photoinboxd PHOTOINBOX_HOOK=\(name)"
+        case .skipped:
+            return
+                "\(name) skipped \(what ?? "it") after five failures; \(DaemonAddress.current.completing("photoinbox retry --all")) gives it to it again: journalctl -t photoinboxd PHOTOINBOX_HOOK=\(name)"
         case .notDelivered:
             return
                 "\(name) did not run: the hook is newer, of \(shortTime(cursor?.since ?? .init(seconds: now, nanoseconds: 0), now: now))"

@@ -47,7 +47,7 @@ package final actor HookCoordinator: DaemonPart {
         for (name, delivery) in deliveries where settings.hook(named: name) == nil {
             deliveries[name] = nil
             leaving.append(delivery)
-            dependencies.problems.set(.hookFailing, subject: name, nil)
+            for code in [ProblemCode.hookFailing, .hookSkipped] { dependencies.problems.set(code, subject: name, nil) }
             TaskQueue.start {
                 await delivery.stop(hurrying: false)
                 await self.forget(delivery)
@@ -92,6 +92,12 @@ package final actor HookCoordinator: DaemonPart {
             return log.warning("there is no hook named \(name), asked for by \(asker), continuing")
         }
         await deliveries[name]?.run(requestedBy: asker)
+    }
+
+    package func giveAgain(isDryRun: Bool) async -> Int {
+        var count = 0
+        for delivery in deliveries.values { count += await delivery.giveAgain(isDryRun: isDryRun) }
+        return count
     }
 
     /// By name.

@@ -38,6 +38,8 @@ actor HookDelivery {
     /// The last outcome that was delivered, or did not concern the hook; nil until the catalogue was read.
     private var delivered: Int64?
     private var retry = HookRetry()
+    /// Outcomes that it failed on too often; and those of them that it is given again.
+    private var skipped: (all: [Int64], again: [Int64]) = ([], [])
     /// Runs that failed in a row, for people.
     private var failedRuns = 0
     /// After a failure: not before this moment.
@@ -76,7 +78,10 @@ actor HookDelivery {
     func adopt(_ configuration: Configuration) {
         self.configuration = configuration
         dependencies.status.change(name) { $0.on = configuration.hook.events.map(\.rawValue) }
-        if configuration.hook.events.isEmpty { delivered = nil }
+        if configuration.hook.events.isEmpty {
+            (delivered, skipped) = (nil, ([], []))
+            dependencies.problems.set(.hookSkipped, subject: name, nil)
+        }
         isWoken = true
         earliest = nil
         sleeper.wake()
@@ -96,6 +101,16 @@ actor HookDelivery {
         }
         requestedBy = asker
         sleeper.wake()
+    }
+
+    /// Gives it once more what was skipped; returns how many outcomes that are.
+    func giveAgain(isDryRun: Bool) -> Int {
+        if !isDryRun, !skipped.all.isEmpty {
+            skipped.again = skipped.all
+            (isWoken, earliest) = (true, nil)
+            sleeper.wake()
+        }
+        return skipped.all.count
     }
 
     /// Ends it, and what runs of it; returns when nothing of it is left.
@@ -128,9 +143,11 @@ actor HookDelivery {
 
     private func findPosition() async throws {
         guard delivered == nil, !configuration.hook.events.isEmpty else { return }
-        delivered = try await dependencies.catalogue.perform("looking up what a hook was told") { [name] in
-            try $0.placeOfHook(name, at: Moment.now.wall)
+        let (delivered, skipped) = try await dependencies.catalogue.perform("looking up what a hook was told") {
+            [name] in (try $0.placeOfHook(name, at: Moment.now.wall), try $0.skippedOutcomes(by: name))
         }
+        (self.delivered, self.skipped.all) = (delivered, skipped)
+        await reportSkipped()
     }
 
     /// Delivers what comes next.
@@ -140,6 +157,7 @@ actor HookDelivery {
         do {
             try await findPosition()
             guard let delivered else { return }
+            if let outcome = skipped.again.first { return try await deliverAgain(outcome) }
             let (interest, limit) = (HookInterest(configuration.hook), retry.files)
             batch = try await dependencies.catalogue.perform("reading what a hook is to be told") {
                 try $0.hookBatch(after: delivered, interest, limit: limit)
@@ -169,23 +187,73 @@ actor HookDelivery {
                 dependencies.log.passedOver(
                     name, first...last, events: count, tries: HookRetry.mostTries, reason: ending.reason)
                 dependencies.status.change(name) { $0.passedOver += count }
-                await advance(to: end)
+                let outcomes = Set(batch.events.prefix(count).map(\.outcome.id)).sorted()
+                await advance(to: end, skipping: outcomes)
+                // What comes next was not tried yet.
+                dependencies.problems.set(.hookFailing, subject: name, nil)
                 retryLater(seconds: seconds)
             }
         }
         dependencies.status.change(name) { [retry] in $0.failures = retry.failures }
     }
 
-    private func advance(to outcome: Int64) async {
+    /// Gives it an outcome once more that was skipped, on its own. If it fails on that again, it stays skipped.
+    private func deliverAgain(_ outcome: Int64) async throws {
+        // What is new comes after.
+        isWoken = true
+        let interest = HookInterest(configuration.hook)
+        let events = try await dependencies.catalogue.perform("reading what a hook is to be told") {
+            try $0.hookEvents(of: outcome, interest)
+        }
+        if !events.isEmpty {
+            let ending = await run(HookInput.fit(events).lines, events: events.count)
+            if ending.kind == .stopped { return }
+            if !ending.isSuccess, !ending.mayBeTheEvents {
+                if case .again(let seconds) = retry.failed(mayBeTheEvents: false) { retryLater(seconds: seconds) }
+                return
+            }
+            if !ending.isSuccess {
+                skipped.again.removeFirst()
+                dependencies.log.passedOver(
+                    name, outcome...outcome, events: events.count, tries: 1, reason: ending.reason)
+                return dependencies.problems.set(.hookFailing, subject: name, nil)
+            }
+        }
+        try await dependencies.catalogue.perform("recording what a hook was told") { [name] in
+            try $0.clearSkipped(outcome, by: name)
+        }
+        skipped.again.removeFirst()
+        skipped.all.removeAll { $0 == outcome }
+        await reportSkipped()
+    }
+
+    /// Names the newest, or ends the problem.
+    private func reportSkipped() async {
+        guard let newest = skipped.all.last else {
+            return dependencies.problems.set(.hookSkipped, subject: name, nil)
+        }
+        let interest = HookInterest(configuration.hook)
+        let events = try? await dependencies.catalogue.perform("reading what a hook skipped") {
+            try $0.hookEvents(of: newest, interest)
+        }
+        let place = events?.first?.place.map { ProblemValue.path($0) } ?? .text("operation \(newest)")
+        dependencies.problems.set(
+            .hookSkipped, subject: name, [.name: .text(name), .count: .count(skipped.all.count), .path: place])
+    }
+
+    private func advance(to outcome: Int64, skipping outcomes: [Int64] = []) async {
         delivered = outcome
         dependencies.status.change(name) {
             $0.told = outcome
             if !isWoken { $0.waiting = 0 }
         }
         // Where it cannot be recorded, the hook gets it once more after a restart: better twice than never.
-        do { try await dependencies.catalogue.hook(name, toldThrough: outcome) } catch {
+        do { try await dependencies.catalogue.hook(name, toldThrough: outcome, skipped: outcomes) } catch {
             dependencies.log.logger.debug("hook \(name): \(error), continuing")
         }
+        if outcomes.isEmpty { return }
+        skipped.all += outcomes
+        await reportSkipped()
     }
 
     private func retryLater(seconds: Double) {

@@ -53,9 +53,7 @@ enum HookInput {
         }
         fields += JSONField.path("file", outcome.path)
         fields += JSONField.path("name", photo?.originalName ?? outcome.path.name)
-        if let photo {
-            fields += JSONField.path("path", photo.library.appending(photo.libraryPath))
-        } else if let place = outcome.destination {
+        if let place = event.place {
             fields += JSONField.path("path", place)
         } else {
             fields.append(JSONField("path", .null))

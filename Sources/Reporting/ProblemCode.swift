@@ -37,6 +37,7 @@ package enum ProblemCode: String, CaseIterable, Hashable, Comparable, Sendable {
     case decoderUnconfined = "PI-111"
     case metricsUnwritable = "PI-112"
     case decoderWithoutFaces = "PI-113"
+    case hookSkipped = "PI-114"
 
     case inboxPolled = "PI-201"
     case watchLimit = "PI-202"

@@ -30,8 +30,21 @@ extension ProblemCode {
         case .hookFailing:
             ProblemRow(
                 .warning, title: "hook {name} failed {count|time|times} in a row: {reason}",
-                effect: "filing continues; the hook's work is not done. It is retried with growing pauses",
-                action: "journalctl -t photoinboxd PHOTOINBOX_HOOK={name} shows its output")
+                effect: """
+                    filing continues; the hook's work is not done. Its events are retried with growing pauses, a run that an \
+                    action asked for is not
+                    """, action: "journalctl -t photoinboxd PHOTOINBOX_HOOK={name} shows its output")
+        case .hookSkipped:
+            ProblemRow(
+                .warning,
+                title: """
+                    hook {name} skipped {count|file|files} that it failed on repeatedly{count?:|, the newest} {path}
+                    """,
+                effect:
+                    "filing continues; the hook's work for what it skipped is not done, and is not tried again by itself",
+                action: """
+                    journalctl -t photoinboxd PHOTOINBOX_HOOK={name} shows why; correct that, then photoinbox retry --all
+                    """)
         case .journalDropped:
             ProblemRow(
                 .notice,

@@ -160,10 +160,10 @@ extension MessageWords {
             action: "If it keeps failing that is PI-103 in \"photoinbox status\"."),
         "hookPassedOver": MessageWords(
             "Hook @PHOTOINBOX_HOOK@ skipped an event", settings,
-            effect: "It failed too often on the same file and is not run for it again. The photo itself is filed "
-                + "and sound.",
-            action: "\"photoinbox show @PHOTOINBOX_OPERATION@\" shows the file. Do by hand what the hook should have "
-                + "done."),
+            effect: "It failed too often on the same file, which is PI-114 in \"photoinbox status\". The photo itself "
+                + "is filed and sound.",
+            action: "\"photoinbox show @PHOTOINBOX_OPERATION@\" shows the file. Correct what the hook lacks, then "
+                + "\"photoinbox retry --all\" gives it the file again."),
         "cardFound": MessageWords(
             "Card found at @PHOTOINBOX_CARD@", command("import"),
             effect: "A file system with the directories of a camera's card was mounted, and [cards] says that such are "

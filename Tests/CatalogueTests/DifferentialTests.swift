@@ -313,7 +313,10 @@ private struct Twins {
         let interest = HookInterest(kinds: Set(HookEventKind.allCases), inboxes: isSo() ? nil : ["card"])
         let names = number(1...4) == 1 ? ["mail"] : ["mail", "print"]
         try both { try $0.placeOfHook(name, at: noon) }
-        try both { try $0.perform([.hook(name, told: told)]).count }
+        let skipped = isSo() ? [Int64(number(1...Int(told) + 1))] : []
+        try both { try $0.perform([.hook(name, told: told, skipped: skipped)]).count }
+        try both { try $0.skippedOutcomes(by: name) }
+        if let outcome = skipped.first, isSo() { try both { try $0.clearSkipped(outcome, by: name) } }
         try both { try $0.hookBatch(after: told, interest, limit: 5) }
         try both { try $0.forgetHooks(except: names) }
     }

@@ -45,7 +45,11 @@ struct HookRowsTests {
         _ = try catalogue.perform([.hook("first", told: one)])
         let again = try place.open()
         #expect(try again.placeOfHook("first", at: noon) == one)
+        // What one skipped is neither the other's, nor a later one's of its name.
+        _ = try again.perform([.hook("first", told: one, skipped: [one])])
+        #expect(try again.skippedOutcomes(by: "first") == [one] && again.skippedOutcomes(by: "firs").isEmpty)
         try again.forgetHooks(except: ["second"])
+        #expect(try again.skippedOutcomes(by: "first").isEmpty)
         try quarantine("b")
         #expect(try catalogue.placeOfHook("first", at: noon) == 2, "its position was deleted, so it is new")
         #expect(try catalogue.placeOfHook("second", at: noon) == one)

@@ -298,10 +298,20 @@ struct HostTests {
         #expect(try b.hookBatch(after: 0, interest, limit: 9).events.map(\.outcome.outcome.inbox) == ["desk"])
         #expect(try b.outcomes(after: 0, limit: 9, own: true).map(\.id) == [outcome])
         #expect(try b.outcomes(after: 0, limit: 9).count == 2)
-        _ = try b.perform([.hook("h", told: outcome)])
+        _ = try b.perform([.hook("h", told: outcome, skipped: [outcome])])
         #expect(try a.hookCursors().map(\.told) == [0] && b.hookCursors().map(\.told) == [outcome])
+        #expect(try a.skippedOutcomes(by: "h").isEmpty && b.hookCursors().map(\.skipped) == [[outcome]])
+        try a.forgetHooks(except: [])
+        _ = try a.placeOfHook("h", at: noon)
+        try b.forgetHooks(except: ["h"])
+        #expect(try b.skippedOutcomes(by: "h") == [outcome])
         try b.forgetHooks(except: [])
         #expect(try a.hookCursors().count == 1 && b.hookCursors().isEmpty)
+        #expect(try b.skippedOutcomes(by: "h").isEmpty)
+        // What belongs to nobody is nobody's: its inboxes are free.
+        _ = try b.perform([.hook("h", told: outcome, skipped: [outcome])])
+        #expect(try CatalogueFile.openForRepair(place).forgetHost("machine-b"))
+        #expect(try a.skippedOutcomes(by: "h").isEmpty)
     }
 
     @Test("What is due of a host that is away is another's")

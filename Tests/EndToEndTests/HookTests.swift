@@ -180,6 +180,64 @@ extension EndToEnd {
         }
 
         @Test(
+            "What a hook has skipped is a problem, over restarts too, until it was given that again and has handled it")
+        func skipped() async throws {
+            let house = try House()
+            let configuration =
+                House.oneCard + """
+
+                    [hook.note]
+                    command = ['/bin/sh', '-c', 'all=$(cat); case $all in *bad*) test -e @well || exit 1;; esac; echo "$all" >> @told']
+                    on = ['filed']
+
+                    """
+            try house.configure(configuration)
+            let daemon = try await house.start(configuration: configuration)
+            try house.drop(try Photos.unique(1), as: "bad.jpg")
+            try await daemon.line(holding: "filed card/bad.jpg")
+            func problems(_ daemon: RunningProgram) async throws -> [String] {
+                try await house.state(of: daemon) { _ in true }.problems.map(\.code)
+            }
+            // A new configuration has it tried at once.
+            _ = try await poll {
+                _ = try await house.ask("reload")
+                return try await problems(daemon)
+            } until: {
+                $0 == ["PI-114"]
+            }
+            try house.drop(try Photos.unique(2), as: "good.jpg")
+            _ = try await poll({ try told(house).compactMap { $0["file"] as? String } }) { $0 == ["good.jpg"] }
+            let place = "\(house.library)/\(Photos.day)/bad.jpg"
+            func expectProblem(_ daemon: RunningProgram) async throws {
+                #expect(try await problems(daemon) == ["PI-114"])
+                let status = try await house.ask("status").text
+                #expect(
+                    status.contains("hook note skipped 1 file that it failed on repeatedly: \(place)"), "\(status)")
+                let row = try await house.ask("explain", place).lines.first { $0.contains(" note ") } ?? ""
+                let command = house.proposed("retry", "--all")
+                #expect(row.contains("note skipped it after five failures; \(command) gives it to it"), "\(row)")
+            }
+            try await expectProblem(daemon)
+            try await daemon.stop()
+            let again = try await house.start(configuration: configuration)
+            try await expectProblem(again)
+            // It fails on it once more.
+            let dry = try await house.ask("retry", "--all", "--dry-run").text
+            #expect(dry.contains("0 of all inboxes, and 1 by the hooks that skipped it"), "\(dry)")
+            _ = try await house.ask("retry", "--all")
+            try await again.line(holding: "is skipped and not tried again")
+            _ = try await poll({ try await problems(again) }) { $0 == ["PI-114"] }
+            try await expectProblem(again)
+            try write(Data(), to: house.path("well"))
+            _ = try await house.ask("retry", "--all")
+            try await again.line(holding: "PI-114 is over for note")
+            #expect(try told(house).compactMap { $0["file"] as? String } == ["good.jpg", "bad.jpg"])
+            #expect(try await house.ask("retry", "--all").status == 4)
+            #expect(try await problems(again).isEmpty)
+            try await again.stop()
+        }
+
+        @Test(
             "The hook of docs/hooks.md makes its small pictures, whatever the photos' names",
             .enabled(if: canMakePictures, "skipped: needs jq and vipsthumbnail in /usr/bin"))
         func documented() async throws {

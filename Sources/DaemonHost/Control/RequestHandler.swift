@@ -290,24 +290,29 @@ final class RequestHandler: Sendable {
         do {
             let current = try running()
             let (what, inbox, path, isMeant) = try meaning(of: subject)
+            var skipped = 0
+            if subject == .everything {
+                for part in state.parts { skipped += await part.giveAgain(isDryRun: isDryRun) }
+            }
+            let again = skipped == 0 ? "" : ", and \(skipped) by the hooks that skipped \(skipped == 1 ? "it" : "them")"
             if isDryRun {
                 let count = current.pipeline.arrivals.withLock { table in
                     table.arrivals.values.count { $0.waitsUntil != nil && isMeant($0.key) }
                 }
-                return ControlAnswer("would be tried now: \(count) of \(what)")
+                return ControlAnswer("would be tried now: \(count) of \(what)\(again)")
             }
             let count = await current.pipeline.retry(where: isMeant)
-            guard count > 0 else {
+            guard count + skipped > 0 else {
                 throw RequestRefusal(
                     .noMatch, "nothing of \(what) is deferred",
                     action: path == nil ? nil : "Look at it again all the same: photoinbox rescan \(what)")
             }
             var item = ControlAnswer.Item("retried", inbox: inbox, file: path)
-            item.count = count
+            item.count = count + skipped
             let recorded = await record(.retry, inbox, path, await requester(asker))
             item.request = recorded.id
             let files = count == 1 ? "1 file" : "\(count) files"
-            return ControlAnswer("trying \(files) of \(what) now\(recorded.remark)", items: [item])
+            return ControlAnswer("trying \(files) of \(what) now\(again)\(recorded.remark)", items: [item])
         } catch { return Self.answer(to: error) }
     }
 

@@ -95,13 +95,13 @@ struct RetryCommand: RequestCommand {
 
     static let lesson = """
         EXAMPLES:
-          photoinbox retry --all                       every deferred file
+          photoinbox retry --all                       every deferred file, and what hooks have skipped
           photoinbox retry phones                      the deferred files of one inbox
           photoinbox retry phones/IMG_2041.HEIC        one file
 
         EXIT STATUS:
           0   retrying
-          4   nothing is deferred
+          4   nothing is deferred, and with --all no hook has skipped anything
           69  the daemon is not running
           77  permission denied
           64, 75, 78: see photoinbox --help
@@ -109,7 +109,7 @@ struct RetryCommand: RequestCommand {
 
     @OptionGroup var dryRun: DryRunOption
 
-    @Flag(help: "Retry deferred files in every inbox.")
+    @Flag(help: "Retry deferred files in every inbox, and give hooks what they have skipped.")
     var all = false
 
     @OptionGroup var places: PlaceOptions

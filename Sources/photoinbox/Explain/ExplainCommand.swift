@@ -24,8 +24,8 @@ struct ExplainCommand: DaemonCommand {
         kept (it stays, and its record is gone), withdrawn, released, discarded, taken-back (by whom, and when), in-library,
         never-seen, outside.
 
-        A hook has handled a file when it ended with status 0; after five failures the file is skipped. The journal has which. It
-        runs again for the same file only if its result could not be recorded.
+        A hook has handled a file when it ended with status 0; after five failures the file is skipped, until "photoinbox retry --all"
+        gives it to the hook again. Else it runs again for the same file only if its result could not be recorded.
 
         Names may be written as messages show them, with \\n and \\xff for what cannot be printed.
 
