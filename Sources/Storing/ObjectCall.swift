@@ -19,6 +19,12 @@ struct ObjectAnswer: Sendable {
         head.field("x-amz-checksum-sha256").flatMap { base64Decoded($0) }.flatMap { ContentHash($0) }
     }
 
+    /// Whether the server was sent other bytes than were announced, and noticed.
+    var refusesBytes: Bool {
+        let codes: Set = ["BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"]
+        return status == 400 && field("Code").map(codes.contains) == true
+    }
+
     /// A field of an error's document, as far as it is text.
     func field(_ name: String) -> String? {
         let text = String(decoding: body, as: UTF8.self)

@@ -124,7 +124,7 @@ package actor ObjectStore {
                 if there != .missing { return there }
             // Another request for the same key is under way.
             case 409: await pause(attempt)
-            default: throw failure(answer)
+            default: throw await refusal(answer)
             }
         }
         throw StoreFailure(.passing, "other programs keep writing to its key, or removing it")
@@ -141,7 +141,7 @@ package actor ObjectStore {
             if found == item.hash, answer.head.contentLength == item.size { return .same }
             return .other("another object has its key, with the SHA-256 \(found)")
         case 404: return .missing
-        default: throw failure(answer)
+        default: throw await refusal(answer)
         }
     }
 
@@ -270,6 +270,23 @@ package actor ObjectStore {
         }
     }
 
+    /// Why an item is not copied. A refusal is about this item alone only if the server accepts another one.
+    private func refusal(_ answer: ObjectAnswer) async -> StoreFailure {
+        let failure = failure(answer)
+        if failure.scope == .passing || answer.refusesBytes { return failure }
+        return StoreFailure(await acceptsAnother() ? .object : .all, failure.reason)
+    }
+
+    /// Whether the bucket can be read and written. Stores nothing: what is sent has not the SHA-256 that is announced.
+    private func acceptsAnother() async -> Bool {
+        let key = address.key(of: FileNames.temporary(FileNames.makeToken()))
+        do {
+            guard try await perform("HEAD", key).status == 404 else { return false }
+            let (one, other) = (try TestContent("photo-inbox, a test\n"), try TestContent("photo-inbox, a taste\n"))
+            return try await put(one, key, [Self.checksum(other.hash)], claiming: other.hash).refusesBytes
+        } catch { return false }
+    }
+
     private func pause(_ attempt: Int) async {
         await Sleeper("store", queue: queue).rest(seconds: Double(1 << attempt))
     }
@@ -280,7 +297,7 @@ package actor ObjectStore {
         let words = [code, answer.field("Message")].compactMap(\.self).joined(separator: ": ")
         let told = "the server refuses it with status \(answer.status)" + (words.isEmpty ? "" : " (\(words))")
         switch (answer.status, code) {
-        case (400, "BadDigest"), (400, "XAmzContentSHA256Mismatch"), (400, "XAmzContentChecksumMismatch"):
+        case _ where answer.refusesBytes:
             return StoreFailure(.object, "its bytes are not those that were filed: run photoinbox verify")
         case (301, _), (307, _), (308, _):
             let region = answer.head.field("x-amz-bucket-region").map {
