@@ -28,17 +28,21 @@ extension PageServer {
         if address == .device || address == .person, let name = Self.personOfDevice(head) {
             guard Self.isFromNoOtherSite(head) else { return .failure(.forbidden, Self.notFromPage) }
             do throws(Accounts.Refusal) {
-                guard try await accounts.sender(named: name) != nil else { return Self.wrongDevice(address) }
+                guard try await accounts.sender(named: name) != nil else { return wrongDevice(address) }
             } catch { return .failure(.unavailable, "who may send cannot be looked up now") }
             let answer = await send(request, head.target.text, of: nil, isOfDevice: true, &body)
             // The same for nobody's name as for a wrong password.
-            return answer.status == .unauthorized ? Self.wrongDevice(address) : answer
+            return answer.status == .unauthorized ? wrongDevice(address) : answer
         }
-        if address == .device { return Self.wrongDevice(address) }
+        if address == .device { return wrongDevice(address) }
         guard address != .about || head.method == .get else {
             return .failure(.methodNotAllowed, "this address is for GET", fields: [("Allow", "GET")])
         }
-        guard head.method.isSafe || Self.isFromPage(head) else { return .failure(.forbidden, Self.notFromPage) }
+        guard head.method.isSafe || Self.isFromPage(head) else {
+            // A program that gives a password which no device has.
+            let isOfDevice = Self.isFromNoOtherSite(head) && BasicCredentials(head.fields) != nil
+            return isOfDevice ? wrongDevice(address) : .failure(.forbidden, Self.notFromPage)
+        }
         guard let person = await person(of: request) else {
             // An upload goes on though the session has ended: whoever knows its number may continue it.
             guard head.target.isUpload else { return .failure(.unauthorized, "sign in first") }
@@ -59,9 +63,11 @@ extension PageServer {
     }
 
     /// Programs ask for a password when they see the field.
-    private static func wrongDevice(_ address: DropAddress) -> WebResponse {
+    private func wrongDevice(_ address: DropAddress) -> WebResponse {
         .failure(
-            .unauthorized, "sign in with the name of a person and the password of a device",
+            .unauthorized,
+            options.owner.map { "sign in as \($0) with the password of a device: nobody else sends to these pages" }
+                ?? "sign in with the name of a person and the password of a device",
             fields: address == .device
                 ? [("WWW-Authenticate", "Basic realm=\"photo-inbox\", charset=\"UTF-8\"")] : [])
     }

@@ -197,7 +197,12 @@ actor OwnDrop {
         self.opened = nil
     }
 
-    private func inbox() throws(CommandFailure) -> (name: String, path: BytePath) {
+    /// Throws if the inbox that was named is known not to be there. Without a configuration the daemon knows, which may start later.
+    nonisolated func requireInbox() throws(CommandFailure) {
+        do throws(CommandFailure) { _ = try inbox() } catch { if error.status == .noMatch { throw error } }
+    }
+
+    private nonisolated func inbox() throws(CommandFailure) -> (name: String, path: BytePath) {
         var all: [(name: String, path: BytePath)] = []
         if let settings = places.settings {
             if wanted == nil, let inbox = settings.dropInbox { return (inbox.name, inbox.path) }
@@ -210,6 +215,10 @@ actor OwnDrop {
         let fitting = wanted.map { name in all.filter { $0.name == name } } ?? all
         if fitting.count == 1 { return fitting[0] }
         let names = all.isEmpty ? "there are none" : "inboxes: " + all.map(\.name).joined(separator: ", ")
+        if let wanted {
+            throw CommandFailure(
+                .noMatch, "there is no inbox \(printable(wanted)); \(names)", action: "Correct --inbox.")
+        }
         throw CommandFailure(
             .configuration, "it is not said which inbox photos go into; \(names)",
             action: "photoinbox web --inbox NAME, or in the configuration: [web] inbox = \"NAME\"")

@@ -1,6 +1,6 @@
 import Catalogue
 package import CommandContact
-import CommandSupport
+package import CommandSupport
 import Explaining
 package import FileValues
 import Glibc
@@ -26,14 +26,18 @@ package struct WebProgram {
 
     /// Served at a port of this machine to the person who started it in a terminal, and to nobody else. What is sent goes into
     /// `inbox`, or else into the configuration's or the only one.
-    package init(_ places: Places, owner: Accounts.Owner, port: UInt16, inbox: String?) {
+    package init(
+        _ places: Places, owner: Accounts.Owner, port: UInt16, inbox: String?
+    ) throws(CommandFailure) {
         self.places = places
         accounts = Accounts(owner: owner)
         options.owner = owner.person.name
         options.cookie = "photoinbox-\(port)"
         options.hosts = ["127.0.0.1", "localhost"]
         options.log = Self.program.log
-        options.drop = OwnDrop(places, inbox: inbox, log: Self.program.log).way
+        let drop = OwnDrop(places, inbox: inbox, log: Self.program.log)
+        try drop.requireInbox()
+        options.drop = drop.way
     }
 
     /// The file of people that belongs to a configuration, or to a state directory without one.

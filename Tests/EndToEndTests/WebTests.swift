@@ -270,6 +270,31 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("An inbox that is not there is refused, and a device with the reason why it may not send here")
+        func wrongInboxAndDevices() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let refused = try await house.ask("web", "--port", "0", "--inbox", "nosuch")
+            #expect(refused.status == 4, "\(refused.text)")
+            #expect(refused.text.contains("there is no inbox nosuch; inboxes: card"), "\(refused.text)")
+            let pages = try house.pages(["--config", house.path("photoinbox.toml"), "--inbox", "card"])
+            let device = try await pages.client()
+            func put(_ credentials: String) async throws -> Client.Answer {
+                let basic = "Basic \(Data(credentials.utf8).base64EncodedString())"
+                return try await device.ask(
+                    "PUT", "up/a.jpg", "x", fields: ["X-Photo-Inbox": "", "Authorization": basic])
+            }
+            let wrong = try await put("ana:wrong")
+            #expect(wrong.status == 401 && wrong.text.contains("with the password of a device"), "\(wrong.text)")
+            _ = try await house.link(for: "ana", "--role", "sender")
+            let added = try await house.ask("web", "device", "add", "ana", "phone")
+            let form = #/([a-z0-9]{4}-){6}[a-z0-9]{4}/#
+            let password = try #require(added.lines.first { $0.wholeMatch(of: form) != nil })
+            let other = try await put("ana:\(password)")
+            #expect(other.status == 401 && other.text.contains("nobody else sends to these pages"), "\(other.text)")
+            try await daemon.stop()
+        }
+
         @Test("A request that does not come from the page is refused, and so is one that the pages cannot make")
         func forged() async throws {
             let house = try House()

@@ -53,7 +53,7 @@ struct WebCommand: DaemonCommand {
         EXIT STATUS:
           0   done
           1   the port is taken, or the file cannot be written
-          4   there is nobody, no link or no device of that name
+          4   there is nobody, no link, no device or no inbox of that name
           75  another "photoinbox web" that changes such a file is at work
           64, 69, 77, 78: see photoinbox --help
         """
@@ -170,7 +170,7 @@ struct WebCommand: DaemonCommand {
         let user = userName(geteuid()) ?? "user-\(geteuid())"
         let owner = Accounts.Owner(name: Person.isName(user) ? user : "user-\(geteuid())")
         let port = listener.port ?? port
-        let program = WebProgram(places, owner: owner, port: port, inbox: inbox)
+        let program = try WebProgram(places, owner: owner, port: port, inbox: inbox)
         let link = "http://127.0.0.1:\(port)/#link=\(owner.link.text)"
         try printOut("photo-inbox: \(link)\nThe link signs you in, once. Ctrl-C ends the pages.\n")
         program.serve([listener])
