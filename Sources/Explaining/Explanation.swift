@@ -188,10 +188,14 @@ package struct Explanation {
 
     private mutating func addRows() {
         if case .remoteInbox(_, let host, let isForgotten, _) = evidence.location {
-            add(
-                "host",
-                printable(host) + (isForgotten ? ", which was forgotten" : ", where the commands below are to be given")
-            )
+            // Its files are there; the library is everybody's.
+            let there =
+                switch verdict {
+                case .quarantined: ", where release and discard are to be given"
+                case .duplicate: ", where discard is to be given"
+                default: ""
+                }
+            add("host", printable(host) + (isForgotten ? ", which was forgotten" : there))
         }
         addArrivalRows()
         if let links = evidence.linkFile, [.ignored, .withdrawn].contains(verdict) {
