@@ -27,6 +27,10 @@ extension EndToEnd {
             #expect(answer.output.contains("damaged  \(Photos.day)/0.jpg"))
             #expect(answer.output.contains("missing  \(Photos.day)/1.jpg"))
             #expect(answer.output.contains("missing  \(Photos.day)/2.jpg"))
+            #expect(answer.output.split(separator: " action  ").count == 2, "\(answer.output)")
+            #expect(
+                answer.output.contains(
+                    "verify --state \(house.path("st")) --repair, which strikes the records of missing"))
             let before = house.files(in: house.library)
             answer = try await house.askByState("verify", "--repair")
             #expect(

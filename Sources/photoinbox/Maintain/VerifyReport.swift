@@ -131,18 +131,21 @@ struct VerifyReport {
                         "put the files back where they were, then: photoinbox adopt \(shellQuoted(library.escaped))")
                 )
             }
-            if unstruck > 0 {
-                text.add(
-                    "action",
-                    "\(HumanText.count(unstruck, "photo is", "photos are")) nowhere, and no record was struck: restore "
-                        + "them from a backup, or run it again with --yes")
-            }
-        } else if missing > 0 {
-            text.add(
-                "action",
-                DaemonAddress.current.completing("restore them from a backup, or: photoinbox verify --repair"))
         }
-        if damaged > 0 { text.add("action", "restore them from a backup; the catalogue still lists them") }
+        if let advice { text.add("action", DaemonAddress.current.completing(advice)) }
         try printOut(text.rendered(style))
+    }
+
+    /// What to do about the faults; nil if there are none, or they were repaired.
+    private var advice: String? {
+        if unstruck > 0 {
+            return "\(HumanText.count(unstruck, "photo is", "photos are")) nowhere, and no record was struck: restore "
+                + "them from a backup, or run it again with --yes" + (damaged > 0 ? "; restore damaged ones, too" : "")
+        }
+        if repaired == nil, missing > 0 {
+            return "restore them from a backup, or: photoinbox verify --repair"
+                + (damaged > 0 ? ", which strikes the records of missing ones" : "")
+        }
+        return damaged > 0 ? "restore them from a backup; the catalogue still lists them" : nil
     }
 }
