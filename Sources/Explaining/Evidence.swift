@@ -38,7 +38,7 @@ package struct Evidence {
     var nameDecision = NameDecision.take
     /// `photoinbox.toml:18 quiet = "5s"`.
     var quietRule: String?
-    var inHand: DaemonState.InHand?
+    package internal(set) var inHand: DaemonState.InHand?
     var isPaused = false
     /// From the daemon's recent outcomes, some of which are not in the catalogue.
     var ended: DaemonState.Ended?

@@ -2,6 +2,7 @@ import ArgumentParser
 import Catalogue
 import CommandContact
 import CommandSupport
+import ControlProtocol
 import FileValues
 import Glibc
 import LinuxKernel
@@ -16,10 +17,12 @@ struct ListCommand: DaemonCommand {
           photoinbox list                               the last 50 photos
           photoinbox list --inbox card --since 2h       those of an inbox, in the last two hours
           photoinbox list --outcome quarantined         files that wait for your decision, and why
+          photoinbox list --outcome deferred            files that are retried by themselves, and why
           photoinbox list --json --limit 1000000 | jq -r '.photos[].path'
 
         Without --outcome, photos in the library are listed; with it, files by their outcome: filed, duplicate, quarantined,
-        ignored, withdrawn. Quarantined files are listed until they are released or discarded.
+        ignored, withdrawn. Quarantined files are listed until they are released or discarded. Deferred files have no outcome yet, and
+        are listed as the daemon knows them.
 
         NUMBER is the operation that "show", "undo", "release" and "discard" accept.
 
@@ -30,9 +33,16 @@ struct ListCommand: DaemonCommand {
         EXIT STATUS:
           0   something is listed
           4   nothing matches
-          69  there is no catalogue yet
+          69  there is no catalogue yet; with --outcome deferred, the daemon is not running
           64, 77, 78: see photoinbox --help
         """
+
+    enum Outcome: String, CaseIterable, ExpressibleByArgument {
+        case filed, duplicate, quarantined, ignored, withdrawn, deferred
+
+        /// Nil where the catalogue has none yet.
+        var recorded: OutcomeKind? { OutcomeKind(rawValue: rawValue) }
+    }
 
     @OptionGroup var pager: PagerOption
 
@@ -43,7 +53,7 @@ struct ListCommand: DaemonCommand {
     var since: String?
 
     @Option(help: ArgumentHelp("List files with this outcome instead of photos.", valueName: "outcome"))
-    var outcome: OutcomeKind?
+    var outcome: Outcome?
 
     @Option(help: ArgumentHelp("Show at most this many.", valueName: "number"))
     var limit = 50
@@ -58,10 +68,11 @@ struct ListCommand: DaemonCommand {
 
     func run(at places: Places) throws {
         let now = Int64(time(nil))
+        if outcome == .deferred { return try listDeferred(places, now: now) }
         let moment = SinceText.time(since, now: now)
         places.warnOfUnknown(inbox: inbox, asJSON: output.json)
         let catalogue = try places.openCatalogue()
-        if let outcome {
+        if let outcome = outcome?.recorded {
             let found = try catalogue.outcomes(outcome, inbox: inbox, since: moment, limit: limit)
             try show(found, under: "outcomes") { outcomeTable(found, now: now) }
         } else {
@@ -79,6 +90,26 @@ struct ListCommand: DaemonCommand {
             printRemark("nothing matches")
         }
         if rows.isEmpty { throw CommandEnd(status: .noMatch) }
+    }
+
+    private func listDeferred(_ places: Places, now: Int64) throws {
+        let found = try DaemonContact(places: places).freshState().inHand.filter {
+            $0.stage == "deferred" && (inbox == nil || $0.inbox == inbox)
+        }.prefix(limit)
+        let rows = found.map {
+            JSONValue.object([
+                JSONField("inbox", $0.inbox), JSONField("file", $0.file), JSONField("reason", $0.what),
+                JSONField("first_seen", $0.firstSeen), JSONField("until", $0.until), JSONField("attempts", $0.attempts),
+            ])
+        }
+        try show(rows, under: "deferred") {
+            var table = TextTable([("FILE", .left), ("TRIES", .right), ("NEXT", .left), ("REASON", .left)])
+            for file in found {
+                let next = file.until.flatMap { FileTime(rfc3339: $0) }.map { shortTime($0, now: now) } ?? ""
+                table.add([printable("\(file.inbox)/\(file.file)"), "\(file.attempts)", next, printable(file.what)])
+            }
+            return table
+        }
     }
 
     private func photoTable(_ photos: [StoredPhoto], now: Int64) -> TextTable {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Catalogue
 import CommandContact
 import CommandSupport
+import ControlProtocol
 import Explaining
 import FileValues
 import Glibc
@@ -83,6 +84,13 @@ struct OperationArgument: ExpressibleByArgument, Hashable {
         if case .number(let number) = subject { return number }
         guard let found = try operations(places).first(where: { kinds.contains($0.outcome.outcome) }) else {
             let outcomes = kinds.map(\.rawValue).sorted().joined(separator: " or ")
+            if case .file(let path) = subject, let inHand = try EvidenceSearch(places).evidence(of: path).inHand {
+                throw CommandFailure(
+                    .noMatch, "\(path) was not \(outcomes): it is \(inHand.stage), and stays in its inbox",
+                    action: inHand.stage == "deferred"
+                        ? "Retry it now: photoinbox retry \(shellQuoted(path.escaped))"
+                        : "See: photoinbox explain \(shellQuoted(path.escaped))")
+            }
             throw CommandFailure(
                 .noMatch, "no \(subjectText) was \(outcomes)", action: "List what exists: photoinbox list")
         }
