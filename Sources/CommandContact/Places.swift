@@ -30,19 +30,6 @@ package struct Places {
     package var stateFile: BytePath { runtime.appending("state.json") }
     package var processFile: BytePath { runtime.appending("photoinboxd.pid") }
 
-    /// Where `make run` keeps the state.
-    private static let embedded: BytePath = ".photo-inbox"
-
-    /// Whether there is no configuration, and the state of this user's own `make run` is in the working directory: somebody
-    /// else's could name other files.
-    private static var isEmbedded: Bool {
-        let standard = SettingsContext.ofProcess().standardFile
-        guard (try? FileStatus(at: standard, followingLinks: true)) == nil, let status = try? FileStatus(at: embedded),
-            (try? FileStatus(at: embedded.appending("catalogue.sqlite"))) != nil
-        else { return false }
-        return status.kind == .directory && status.user == geteuid()
-    }
-
     /// Flags override the configuration; no other directory is guessed. With `despiteMistakes`, those of a configuration with
     /// mistakes are used, since the running daemon has read a valid one; `remarks` says so.
     package init(
@@ -52,7 +39,7 @@ package struct Places {
         var state = options.state?.path
         if state == nil, named == nil { state = Terminal.variable("PHOTOINBOX_STATE").map { BytePath($0) } }
         if state?.isEmpty == true { state = nil }
-        if state == nil, named == nil, Self.isEmbedded { state = Self.embedded }
+        if state == nil, named == nil { state = DaemonAddress.ownState }
         if let state, named == nil {
             settings = nil
             hasMistakes = false

@@ -1,4 +1,5 @@
-import FileValues
+package import FileValues
+import Glibc
 package import LinuxKernel
 package import Reporting
 import Settings
@@ -64,8 +65,18 @@ extension CommandFailure {
 }
 
 extension DaemonAddress {
-    /// The daemon that this command's options name. One that `$PHOTOINBOX_STATE` names is found by the next command, too.
+    /// The daemon that this command's options name, or that it finds.
     package static let current = named(by: RawArgument.ofProcess())
+
+    /// The state of this user's own `make run` in the working directory, where there is no configuration: somebody else's could
+    /// name other files. Nil if there is none.
+    package static var ownState: BytePath? {
+        let (standard, state) = (SettingsContext.ofProcess().standardFile, BytePath(".photo-inbox"))
+        guard (try? FileStatus(at: standard, followingLinks: true)) == nil, let status = try? FileStatus(at: state),
+            (try? FileStatus(at: state.appending("catalogue.sqlite"))) != nil
+        else { return nil }
+        return status.kind == .directory && status.user == geteuid() ? state : nil
+    }
 
     /// The daemon that `--config` or `--state` names among these arguments. Pure but for the working directory.
     package static func named(by arguments: [String]) -> DaemonAddress {
@@ -78,6 +89,8 @@ extension DaemonAddress {
             return (next ?? joined).flatMap { RawArgument(argument: $0)?.path }
         }
         if let file = value("--config") { return DaemonAddress(configuration: file, .ofProcess()) }
-        return value("--state").map { .state($0.escaped) } ?? .system
+        if let state = value("--state") { return .state(state.escaped) }
+        let named = Terminal.variable("PHOTOINBOX_STATE").flatMap { $0.isEmpty ? nil : BytePath($0) }
+        return (named ?? ownState).map { .state($0.escaped, isFound: true) } ?? .system
     }
 }

@@ -7,9 +7,12 @@ package struct DaemonAddress: Hashable, Sendable {
     private let unit: String?
 
     private let isOfUser: Bool
+    /// How a person starts it again.
+    private let start: String
 
-    private init(_ options: String, unit: String?, isOfUser: Bool = false) {
+    private init(_ options: String, unit: String?, isOfUser: Bool = false, start: String? = nil) {
         (self.options, self.unit, self.isOfUser) = (options, unit, isOfUser)
+        self.start = start ?? "photoinboxd\(options)"
     }
 
     /// photoinboxd.service.
@@ -26,9 +29,12 @@ package struct DaemonAddress: Hashable, Sendable {
         DaemonAddress(" --config \(shellQuoted(path))", unit: nil)
     }
 
-    /// A daemon that was started with flags.
-    package static func state(_ directory: String) -> DaemonAddress {
-        DaemonAddress(" --state \(shellQuoted(directory))", unit: nil)
+    /// A daemon that was started with flags. With `isFound`, the next command finds it without an option, too.
+    package static func state(_ directory: String, isFound: Bool = false) -> DaemonAddress {
+        let option = " --state \(shellQuoted(directory))"
+        // Its inboxes and its library are flags, too, which are not known here.
+        return DaemonAddress(
+            isFound ? "" : option, unit: nil, start: "photoinboxd\(option) with --inbox and --library as before")
     }
 
     package var isOfService: Bool { unit != nil && !isOfUser }
@@ -60,10 +66,7 @@ package struct DaemonAddress: Hashable, Sendable {
                     ? "systemctl --user \(match.2) \(unit)" : "\(match.1 ?? "")systemctl \(match.2) \(unit)"
             }
             switch match.2 {
-            // Its inboxes and its library are flags, too, which are not known here.
-            case "start":
-                return "photoinboxd\(options)"
-                    + (options.hasPrefix(" --state") ? " with --inbox and --library as before" : "")
+            case "start": return start
             case "status": return "its output, where it was started"
             case "reload": return "photoinbox reload\(options)"
             default: return String(match.0)

@@ -66,6 +66,13 @@ extension EndToEnd {
             let log = try await ask(house, "log", "inbox/cut.jpg")
             #expect(log.ending != .status(4) && !log.text.contains("no inbox contains"), "\(log.lines)")
             try await daemon.stop()
+            // No service manager has started it, and its state directory alone is named.
+            let down = try RunningProgram([
+                "/usr/bin/env", "PHOTOINBOX_STATE=\(house.path("st"))", BuiltPrograms.path("photoinbox"), "status",
+            ])
+            #expect(try await down.ending() == .status(69))
+            let start = "Start it: photoinboxd --state \(house.path("st")) with --inbox and --library as before"
+            #expect(down.lines.last?.hasSuffix(start) == true, "\(down.lines)")
         }
 
         @Test("A running daemon is found by its state directory, even if its configuration has become invalid")

@@ -37,6 +37,12 @@ struct DaemonAddressTests {
         #expect(
             own.completing("Start it: sudo systemctl start photoinboxd")
                 == "Start it: photoinboxd --state '/home/ana/photo state' with --inbox and --library as before")
+        // By the environment, say.
+        let found = DaemonAddress.state("st", isFound: true)
+        #expect(found.completing("photoinbox retry --all") == "photoinbox retry --all")
+        #expect(
+            found.completing("sudo systemctl start photoinboxd")
+                == "photoinboxd --state st with --inbox and --library as before")
     }
 
     @Test("All proposals of the problem table are completed")
