@@ -14,6 +14,7 @@ import Renditions
 import Reporting
 import Settings
 import SystemMonitor
+import SystemPackage
 import Systemd
 
 /// The daemon: reads its configuration, sets everything up, and runs until it gets a signal.
@@ -276,14 +277,14 @@ package struct PhotoInboxDaemon: ParsableCommand {
             if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces() {
                 Self.printError("renditions: googly cannot be made: \(decoder) was built without face detection")
             }
-            let status = Self.checkServer(of: loaded.settings.catalogue)
+            let status = Self.checkServer(of: loaded.settings)
             let file = options.effectiveFile?.escaped ?? "the configuration"
             let words = checker.map { ", checked as \($0.name), \($0.remark)" } ?? ""
             switch status {
             case EX_OK: print("\(file): configuration OK\(words)")
             case EX_UNAVAILABLE:
                 Self.printError("\(file): OK but for the catalogue, which cannot be checked now\(words)")
-            default: Self.printError("\(file): the catalogue cannot be used\(words)")
+            default: Self.printError("\(file): the catalogue cannot be used so\(words)")
             }
             // A daemon would wait for the server, and setup goes on.
             Self.end(status == EX_UNAVAILABLE ? EX_OK : status)
@@ -300,17 +301,42 @@ package struct PhotoInboxDaemon: ParsableCommand {
 
     /// Prints what a catalogue's server is like. Returns EX_CONFIG if a daemon could not use it, and EX_UNAVAILABLE if the server is
     /// away, which a daemon would wait for.
-    private static func checkServer(of catalogue: CataloguePlace) -> Int32 {
+    private static func checkServer(of settings: Settings) -> Int32 {
+        let catalogue = settings.catalogue
         guard case .server(let words) = catalogue else { return EX_OK }
         do throws(CatalogueError) {
             let found = try ServerCheck(CatalogueServer(words, client: "photoinboxd"))
             print("\(catalogue.description): \(found.facts)")
-            for problem in found.risks + found.faults { printError("\(catalogue.description): \(problem)") }
-            return found.faults.isEmpty ? EX_OK : EX_CONFIG
+            let faults = found.faults.isEmpty ? try inboxesOfOthers(settings) : found.faults
+            for problem in found.risks + faults { printError("\(catalogue.description): \(problem)") }
+            return faults.isEmpty ? EX_OK : EX_CONFIG
         } catch {
             printError("\(catalogue.name.escaped): \(error)")
             return error.isAway ? EX_UNAVAILABLE : EX_CONFIG
         }
+    }
+
+    /// Which of its inboxes another host of the catalogue has, from which nothing would be filed here.
+    private static func inboxesOfOthers(_ settings: Settings) throws(CatalogueError) -> [String] {
+        let catalogue: CatalogueFile
+        do throws(CatalogueError) { catalogue = try CatalogueFile.openForReading(settings.catalogue) } catch {
+            if error.code == .missing { return [] }
+            throw error
+        }
+        var key: String?
+        do throws(SystemCallError) {
+            let own = try DaemonOptions.content(of: settings.state.appending("host"))
+            key = own.split(separator: UInt8(ascii: "\n")).first.map { String(decoding: $0, as: UTF8.self) }
+        } catch {
+            // Whoever may not read which host this is cannot know.
+            if error.code != .noSuchFileOrDirectory { return [] }
+        }
+        var faults: [String] = []
+        for inbox in settings.inboxes {
+            guard let host = try catalogue.owner(ofInbox: inbox.name, but: key) else { continue }
+            faults.append("the host \(host) has an inbox \(inbox.name) already: give this one another name")
+        }
+        return faults
     }
 
     /// The user as whom a service's configuration is checked, and its library accepted; nil for other configurations, and

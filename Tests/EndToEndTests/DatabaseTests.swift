@@ -213,6 +213,12 @@ extension EndToEnd {
             let daemon = try await place.start()
             try await daemon.stop()
             try await check(0, "; schema photoinbox, version ")
+            try place.configure(state: "st-other")
+            try await check(78, " has an inbox inbox already: give this one another name", "cannot be used so")
+            try makeDirectory(house.path("other"))
+            try place.configure(state: "st-other", inbox: "other")
+            try await check(0, "configuration OK")
+            try place.configure()
             let role = "limited_\(place.database)"
             _ = try place.query("CREATE ROLE \(role) LOGIN")
             _ = try place.query("GRANT USAGE ON SCHEMA photoinbox TO \(role)")
