@@ -116,7 +116,9 @@ struct Wall: Sendable {
             try head.target.requireParameters(of: ["of", "rendition"])
             let keys = try head.target.keys("of", atMost: 64)
             let picture = try head.target.picture("rendition")
-            return WebResponse(.bytes, .stream(length: nil, pictures(picture, of: keys)), caching: .forADay)
+            // What is missing now may be there soon.
+            let caching: WebResponse.Caching = await wall.hasAll(picture, of: keys) ? .forADay : .never
+            return WebResponse(.bytes, .stream(length: nil, pictures(picture, of: keys)), caching: caching)
         case .original(let key): return try await file(of: key, isFilm: false, request)
         case .film(let key): return try await file(of: key, isFilm: true, request)
         case .photo(let key):

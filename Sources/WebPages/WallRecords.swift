@@ -71,6 +71,11 @@ actor WallRecords {
         }
     }
 
+    /// Whether there is a small picture of each of these photos.
+    func hasAll(_ picture: Picture, of keys: [PhotoKey]) -> Bool {
+        keys.allSatisfy { (try? self.picture(picture, of: $0)) != nil }
+    }
+
     /// The most bytes of a small picture among others; what is larger is asked for by itself.
     private static let largestPart = 256 << 10
 
