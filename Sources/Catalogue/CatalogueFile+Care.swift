@@ -56,13 +56,14 @@ extension CatalogueFile {
         let comparison = photo.part.isSidecar ? "IS NOT DISTINCT FROM" : "IS DISTINCT FROM"
         let same = try db.rows(
             """
-            SELECT id, library_path FROM photo
+            SELECT id, library, library_path FROM photo
             WHERE sha256 = ? AND superseded_at IS NULL AND role \(comparison) 'sidecar' ORDER BY id
             """, [hash])
         for row in same {
             let id: Int64 = try row.value("id")
             let path = try row.path("library_path")
-            guard missing.contains(id) else {
+            // One that was moved to a bucket is back.
+            guard try missing.contains(id) || !row.path("library").isAbsolute else {
                 // Two photos may have sidecars of the same bytes.
                 if photo.part.isSidecar { continue }
                 return .sameContent(as: id, path: path)
@@ -146,12 +147,12 @@ extension CatalogueFile {
         }
     }
 
-    /// Returns every library that has a recorded photo.
+    /// Returns the directory of every library that has a recorded photo.
     package func libraries() throws(CatalogueError) -> [BytePath] {
         try read("reading which libraries there are") { db in
             try db.rows("SELECT DISTINCT library FROM photo WHERE superseded_at IS NULL ORDER BY 1")
                 .map { try $0.path("library") }
-        }
+        }.filter(\.isAbsolute)
     }
 
     /// Strikes the records of photos whose files are missing, so that the same content may be filed again. Their rows

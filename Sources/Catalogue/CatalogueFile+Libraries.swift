@@ -73,7 +73,7 @@ extension CatalogueFile {
         }
     }
 
-    /// Counts the photos recorded in each library.
+    /// Counts the photos recorded in each library, and in each bucket.
     package func photosByLibrary() throws(CatalogueError) -> [BytePath: Int] {
         try read("counting the photos of each library") { db in
             let rows = try db.rows(

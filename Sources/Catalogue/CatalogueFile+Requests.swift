@@ -9,11 +9,12 @@ extension CatalogueFile {
         _ request: RequestRecord, step: StoredRequest.Step, note: String? = nil
     ) throws(CatalogueError) -> Int64 {
         try write("recording a request") { db in
-            if step == .begun, request.what == .undo, let photo = request.photoID {
+            if step == .begun, [.undo, .store].contains(request.what), let photo = request.photoID {
                 guard try lock(photo, db) else {
                     throw CatalogueError(.busy, "recording a request", "this photo was returned, or filed again")
                 }
                 try require(.undo, of: photo, "recording a request", db)
+                if request.what == .store { try requireStorable(photo, request.move, db) }
             }
             var columns = request.columns
             columns["step"] = step.rawValue
@@ -24,8 +25,26 @@ extension CatalogueFile {
         }
     }
 
+    /// Requires that the photo, whose row is locked, is where `move` begins, and that no other is recorded where it ends.
+    private func requireStorable(_ photo: Int64, _ move: RequestedMove?, _ db: any CatalogueTransaction) throws {
+        guard let move else { return }
+        let isThere = try db.value(
+            Bool.self,
+            "SELECT EXISTS (SELECT 1 FROM photo WHERE id = ? AND library = ? AND library_path = ? AND sha256 = ?)",
+            [photo, move.sourceRoot, move.sourcePath, move.sha256])
+        guard isThere == true else {
+            throw CatalogueError(.busy, "recording a request", "this photo was moved, or filed again")
+        }
+        if let other = try db.value(
+            Int64.self, "SELECT id FROM photo WHERE \(db.words.isAt())", [move.destinationRoot, move.destinationPath])
+        {
+            throw CatalogueError(
+                .pathTaken(photo: other), "recording a request", "photo \(other) is recorded in that place")
+        }
+    }
+
     /// Ends a begun request. `move` is where its file is now; nil if it was not moved. In the same transaction a photo
-    /// that was undone stops counting as filed.
+    /// that was undone stops counting as filed, and one that was moved to a bucket is recorded there.
     package func endRequest(
         _ id: Int64, at: FileTime, move: RequestedMove?, note: String? = nil
     ) throws(CatalogueError) {
@@ -54,6 +73,14 @@ extension CatalogueFile {
                 UPDATE photo SET superseded_at = coalesce(superseded_at, ?1), undone_by = ?2
                 WHERE id = (SELECT photo_id FROM request WHERE id = ?2 AND what = 'undo')
                 """, [at.nanosecondsSince1970, id])
+            try db.run(
+                """
+                UPDATE photo SET library = ?1
+                WHERE id = (SELECT photo_id FROM request WHERE id = ?2 AND what = 'store') AND superseded_at IS NULL
+                """, [move.destinationRoot, id])
+            try db.run(
+                "DELETE FROM damage WHERE photo_id = (SELECT photo_id FROM request WHERE id = ? AND what = 'store')",
+                [id])
         }
     }
 

@@ -20,7 +20,7 @@ extension CatalogueFile {
                 WHERE photo_id = ?1 AND step = 'recorded' AND \(isOpen)
             UNION ALL SELECT '\(PhotoUse.duplicate.rawValue)', inbox FROM move WHERE photo_id = ?1 AND \(isOpen)
             UNION ALL SELECT '\(PhotoUse.undo.rawValue)', inbox FROM request
-                WHERE photo_id = ?1 AND what = 'undo' AND step = 'begun' AND \(isOpen)
+                WHERE photo_id = ?1 AND what IN ('undo', 'store') AND step = 'begun' AND \(isOpen)
             UNION ALL SELECT '\(PhotoUse.supersession.rawValue)', inbox FROM intent
                 WHERE sha256 = (SELECT sha256 FROM photo WHERE id = ?1 AND role IS DISTINCT FROM 'sidecar')
                     AND step = 'begun' AND role IS DISTINCT FROM 'sidecar' AND \(isOpen)

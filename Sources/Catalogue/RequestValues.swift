@@ -2,10 +2,10 @@ package import FileValues
 
 /// The kind of a request. Raw values are stored and never change.
 package enum RequestKind: String, Hashable, Sendable, CaseIterable {
-    case pause, resume, rescan, retry, release, discard, undo
+    case pause, resume, rescan, retry, release, discard, undo, store
 }
 
-/// The move of a file for a request. Roots are absolute, paths relative to them.
+/// The move of a file for a request. Roots are absolute, or the address of a bucket; paths are relative to them.
 package struct RequestedMove: Hashable, Sendable {
     /// Names its temporaries.
     package var token: String

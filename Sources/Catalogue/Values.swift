@@ -23,7 +23,7 @@ package struct PhotoRecord: Hashable, Sendable {
     package var sha256: [UInt8]
     /// Bytes.
     package var size: UInt64
-    /// The library's root as configured.
+    /// The library's root as configured, or the address of the bucket that it was moved to.
     package var library: BytePath
     /// Its path relative to ``library``.
     package var libraryPath: BytePath
@@ -49,6 +49,8 @@ package struct PhotoRecord: Hashable, Sendable {
     package var sourceIdentity: FileIdentity
     /// Its role and keys in a set, actual or possible.
     package var part = SetPart()
+    /// Whether it was moved to a bucket: no directory of a library has it.
+    package var isInBucket: Bool { !library.isAbsolute }
     /// The address it was downloaded from according to its file's attributes; shown, but never trusted.
     package var origin: String?
 

@@ -34,6 +34,9 @@ package enum ControlCommand: Hashable, Sendable {
     case discard(operation: Int64)
     /// Removes a filed photo from the library, with all of its set unless `alone`.
     case undo(operation: Int64, alone: Bool = false)
+    /// Removes a photo from the library, by its identifier, since the bucket of this address has been seen to have its bytes;
+    /// it is recorded there.
+    case store(photo: Int64, bucket: BytePath, sha256: [UInt8])
 
     /// Whether the library has photos of these contents, by their SHA-256: at most ``knownLimit``.
     case known([[UInt8]])
@@ -59,6 +62,7 @@ package enum ControlCommand: Hashable, Sendable {
         case .release: "release"
         case .discard: "discard"
         case .undo: "undo"
+        case .store: "store"
         case .known: "known"
         case .outcomes: "outcomes"
         }
@@ -68,9 +72,13 @@ package enum ControlCommand: Hashable, Sendable {
     package var onlyReads: Bool {
         switch self {
         case .hello, .state, .metrics: true
-        case .reload, .pause, .resume, .rescan, .retry, .verify, .release, .discard, .undo, .known, .outcomes: false
+        case .reload, .pause, .resume, .rescan, .retry, .verify, .release, .discard, .undo, .store, .known, .outcomes:
+            false
         }
     }
+
+    /// Whether only root and the daemon's own user may request it: they might remove the file as well.
+    package var isForOwner: Bool { if case .store = self { true } else { false } }
 
     /// Whether it is for the program that receives uploads: others learn nothing of what the library has.
     package var isForDrop: Bool {
@@ -84,14 +92,14 @@ package enum ControlCommand: Hashable, Sendable {
     package var isForPages: Bool {
         switch self {
         case .pause, .resume, .rescan, .retry, .release, .discard, .undo: true
-        case .hello, .state, .metrics, .reload, .verify, .known, .outcomes: false
+        case .hello, .state, .metrics, .reload, .verify, .store, .known, .outcomes: false
         }
     }
 
     /// Whether a daemon must run for it; the rest `photoinboxd --answer` carries out while none does.
     package var needsRunningDaemon: Bool {
         switch self {
-        case .hello, .state, .metrics, .reload, .rescan, .retry, .known, .outcomes: true
+        case .hello, .state, .metrics, .reload, .rescan, .retry, .store, .known, .outcomes: true
         case .pause, .resume, .verify, .release, .discard, .undo: false
         }
     }

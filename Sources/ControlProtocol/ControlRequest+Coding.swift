@@ -23,10 +23,11 @@ private struct Fields: JSONMessage {
     var files: [ControlPath]?
     var after: Int64?
     var expected: [String]?
+    var bucket: String?
 
     enum CodingKeys: String, CodingKey {
         case version, id, `do`, inbox, file, all, photos, complete, operation, alone, `for`, sha256, files, after,
-            expected
+            expected, bucket
         case fileBase64 = "file_base64"
         case asIs = "as_is"
         case dryRun = "dry_run"
@@ -76,6 +77,9 @@ extension ControlRequest {
         case .undo(let operation, let alone):
             fields.operation = operation
             if alone { fields.alone = true }
+        case .store(let photo, let bucket, let hash):
+            (fields.photos, fields.sha256) = ([photo], [hexadecimal(hash)])
+            fields.bucket = String(decoding: bucket.bytes, as: UTF8.self)
         case .known(let hashes): fields.sha256 = hashes.map { hexadecimal($0) }
         case .outcomes(let inbox, let files, let after):
             (fields.inbox, fields.after) = (inbox, after)
@@ -115,6 +119,16 @@ extension Fields {
         case "release": return .release(operation: try need(operation, "operation", id), asIs: asIs ?? false)
         case "discard": return .discard(operation: try need(operation, "operation", id))
         case "undo": return .undo(operation: try need(operation, "operation", id), alone: alone ?? false)
+        case "store":
+            guard let photo = photos?.first, photos?.count == 1, let hash = try hashes(id).first, sha256?.count == 1
+            else {
+                throw RequestMistake(message: "\"photos\" and \"sha256\" must have one element", id: id)
+            }
+            let bucket = try need(bucket, "bucket", id)
+            guard bucket.firstRange(of: "://") != nil, bucket.utf8.count <= 2_048,
+                bucket.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            else { throw RequestMistake(message: "\"bucket\" is no address", id: id) }
+            return .store(photo: photo, bucket: BytePath(bucket), sha256: hash)
         case "known": return .known(try hashes(id))
         case "outcomes":
             let files = try (files ?? []).map { file throws(RequestMistake) in try file.path(id) }

@@ -190,6 +190,7 @@ extension DaemonLog {
             switch what {
             case .release: .released
             case .undo: .undone
+            case .store: .stored
             default: .discarded
             }
         guard let item = answer.items.first else { return }

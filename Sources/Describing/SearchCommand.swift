@@ -100,6 +100,11 @@ package struct SearchCommand: DaemonCommand {
         if limit < 1 { throw ValidationError("--limit must be at least 1.") }
         if let rating, !SearchQuery.ratings.contains(rating) { throw ValidationError("--rating must be from 0 to 5.") }
         if near != nil, bbox != nil { throw ValidationError("--near and --bbox exclude each other.") }
+        try Self.requireTimes(from, until)
+    }
+
+    /// Throws unless the values of `--from` and `--until` are beginnings of times.
+    package static func requireTimes(_ from: String?, _ until: String?) throws {
         for (name, time) in [("--from", from), ("--until", until)] {
             if let time, !SearchQuery.isBeginningOfTime(time) {
                 throw ValidationError("\(name) must be like 2026, 2026-08, 2026-08-21 or 2026-08-21T14:07.")

@@ -236,6 +236,10 @@ package struct Explanation {
     private mutating func addPhotoRows() {
         guard let photo = evidence.photo else { return }
         add("place", photo.photo.library.appending(photo.photo.libraryPath).escaped)
+        if photo.photo.isInBucket, let moved = evidence.requests.first(where: { $0.request.what == .store }) {
+            let how = "\(shortTime(moved.endedAt ?? moved.request.at, now: now)) by \(printable(moved.request.asker))"
+            add("moved", "to a bucket \(how); photoinbox store get brings it back")
+        }
         if let captured = photo.photo.captured {
             add("date", "\(printable(captured.text)), from \(printable(captured.source))")
         } else {

@@ -5,7 +5,7 @@ package enum PhotoUse: String, Sendable {
     case finishing
     /// A source with its content is set aside as a duplicate.
     case duplicate
-    /// A person has it moved out of the library.
+    /// A person has it moved out of the library: back, or to a bucket.
     case undo
     /// Its file was found missing, and the content is filed again.
     case supersession

@@ -51,6 +51,16 @@ package final class CatalogueRebuilding {
         return try open()
     }
 
+    /// Records in the new catalogue which photos are in buckets alone: the library does not show them.
+    package func keepMoved(in catalogue: CatalogueFile, now: FileTime) throws(CatalogueError) {
+        var last: Int64 = 0
+        while let page = try old?.photos(after: last, limit: 500), let end = page.last {
+            let moved = page.map(\.photo).filter(\.isInBucket)
+            if !moved.isEmpty { _ = try catalogue.adopt(moved, at: now) }
+            last = end.id
+        }
+    }
+
     /// Closes and deletes the new catalogue; the old one stays.
     package func discard(_ catalogue: CatalogueFile) throws {
         catalogue.close()

@@ -170,7 +170,9 @@ package struct LibraryAdoption {
     private func predictedAdoption(_ photo: PhotoRecord, _ said: SidecarStatement?) throws -> Adoption {
         if let there = try known.photo(library: photo.library, path: photo.libraryPath) { return .differs(there.id) }
         let same = try known.photo(withHash: photo.sha256)
-        if let same, missing.contains(same.id) { return .moved(same.id, from: same.photo.libraryPath) }
+        if let same, missing.contains(same.id) || same.photo.isInBucket {
+            return .moved(same.id, from: same.photo.libraryPath)
+        }
         if let said {
             if !said.isPlain, try known.isStruck(photo) { return .adopted(0) }
             return try known.isSidecar(photo.libraryPath, in: photo.library, said) ? .restored : .ofAnother

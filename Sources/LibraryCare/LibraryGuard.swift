@@ -134,7 +134,7 @@ package final class LibraryGuard: Sendable {
     /// no photo or only a part is recorded.
     package func census(of path: BytePath) throws -> Census? {
         if try catalogue.isRebuilding() { return nil }
-        var recorded = try catalogue.photosByLibrary()
+        var recorded = try catalogue.photosByLibrary().filter { $0.key.isAbsolute }
         var census = Census()
         let hasNone = recorded.removeValue(forKey: path) == nil
         let wasIncomplete = try catalogue.isIncomplete()

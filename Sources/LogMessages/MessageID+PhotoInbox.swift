@@ -27,6 +27,8 @@ extension MessageID {
     package static let released = MessageID(0x9942_9e39_2629_4872, 0x9534_2cbc_89a1_5637)
     /// A filing was undone.
     package static let undone = MessageID(0xcd98_a501_dbcc_465e, 0x8382_f7cd_4c5b_528e)
+    /// A photo was moved to a bucket.
+    package static let stored = MessageID(0x9451_f41d_47a4_4478, 0xa52e_1247_4942_6535)
     /// A summary of many outcomes.
     package static let importSummary = MessageID(0xb074_9259_388d_4759, 0xaa60_2643_db81_95c4)
     /// A copy in the library is not what was filed.
@@ -82,6 +84,7 @@ extension MessageID {
         ("withdrawn", withdrawn),
         ("released", released),
         ("undone", undone),
+        ("stored", stored),
         ("importSummary", importSummary),
         ("damageFound", damageFound),
         ("problemRaised", problemRaised),

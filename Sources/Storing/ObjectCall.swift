@@ -9,7 +9,7 @@ struct ObjectAnswer: Sendable {
     var head: ResponseHead
     /// As far as it is read, and not written to a file.
     var body: [UInt8]
-    /// Of an object that was written to a file.
+    /// Of an object that was read whole.
     var content: (hash: ContentHash, size: UInt64)?
 
     var status: Int { head.status }
@@ -58,8 +58,8 @@ final class ObjectCall: TransferHandler {
 
     var received: UInt64 { written + UInt64(body.count) }
 
-    /// `content` is read from its beginning for an upload; else an object of at most `most` bytes is written to it. `done` is
-    /// called once, if need be when this is released.
+    /// `content` is read from its beginning for an upload; else an object of at most `most` bytes is hashed, and written to it.
+    /// `done` is called once, if need be when this is released.
     init(
         _ request: TransferRequest, content: HeldDescriptor?, most: UInt64,
         done: @escaping @Sendable (Result<ObjectAnswer, StoreFailure>) -> Void
@@ -79,7 +79,7 @@ final class ObjectCall: TransferHandler {
 
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
         pieces += 1
-        guard request.upload == nil, let content, head.status == 200 else {
+        guard request.upload == nil, most > 0, head.status == 200 else {
             body += bytes.prefix(Self.longest - body.count)
             return true
         }
@@ -87,7 +87,7 @@ final class ObjectCall: TransferHandler {
             failure = StoreFailure(.object, "the bucket has more bytes of it than were recorded")
             return false
         }
-        do throws(SystemCallError) { try content.descriptor.write(bytes, at: written) } catch {
+        do throws(SystemCallError) { try content?.descriptor.write(bytes, at: written) } catch {
             failure = StoreFailure(.all, "the inbox: \(error)")
             return false
         }

@@ -27,13 +27,15 @@ package struct StoreFailure: Error, Hashable, Sendable {
 
 /// A file of the library, as it is recorded.
 package struct StoreItem: Hashable, Sendable {
+    /// Its identifier in the catalogue.
+    package let photo: Int64
     /// In the library.
     package let path: BytePath
     package let size: UInt64
     package let hash: ContentHash
 
-    package init(path: BytePath, size: UInt64, hash: ContentHash) {
-        (self.path, self.size, self.hash) = (path, size, hash)
+    package init(photo: Int64, path: BytePath, size: UInt64, hash: ContentHash) {
+        (self.photo, self.path, self.size, self.hash) = (photo, path, size, hash)
     }
 }
 
@@ -158,6 +160,16 @@ package actor ObjectStore {
                 }
             }
             return true
+        case 404: return false
+        default: throw failure(answer)
+        }
+    }
+
+    /// Reads the whole object of `item`. Returns whether it has the recorded bytes.
+    package func holds(_ item: StoreItem) async throws(StoreFailure) -> Bool {
+        let answer = try await perform("GET", address.key(of: item.path), most: item.size)
+        switch answer.status {
+        case 200: return answer.content.map { $0 == (item.hash, item.size) } ?? false
         case 404: return false
         default: throw failure(answer)
         }

@@ -61,6 +61,11 @@ package struct StoreAddress: Hashable, Sendable {
             .joined(separator: "/")
     }
 
+    /// The address as a library of the catalogue.
+    package var library: BytePath {
+        BytePath(prefix.isEmpty ? "\(server)/\(bucket)" : address(of: Array(prefix.dropLast())))
+    }
+
     private static func isName(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

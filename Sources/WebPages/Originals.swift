@@ -47,6 +47,11 @@ actor Originals {
 
     /// In the configured library alone, whatever path the catalogue has.
     private func open(_ photo: PhotoRecord) throws(Refusal) -> OwnedDescriptor {
+        if photo.isInBucket {
+            throw Refusal(
+                .gone, "it was moved to \(photo.library.escaped)",
+                action: "photoinbox store get brings photos back from there.")
+        }
         let library = places.settings?.library?.path ?? photo.library
         guard library == photo.library || (try? realPath(library)) == (try? realPath(photo.library)) else {
             throw Refusal(

@@ -66,6 +66,12 @@ extension MessageWords {
             effect: "User @PHOTOINBOX_USER@ took a filed photo, with its set, back out of the library. It is in the "
                 + "returned directory and is not filed again from there.",
             action: "No action is needed. To file it after all, move it into an inbox."),
+        "stored": MessageWords(
+            "Moved to a bucket", command("store"),
+            effect:
+                "User @PHOTOINBOX_USER@ had a photo moved to @PHOTOINBOX_DEST@. The same bytes were read there before "
+                + "its file was removed from the library.",
+            action: "No action is needed. \"photoinbox store get\" brings it back."),
         "discarded": MessageWords(
             "Discarded from the quarantine", settings,
             effect: "User @PHOTOINBOX_USER@ discarded a file that was set aside. It stays in the trash until it "

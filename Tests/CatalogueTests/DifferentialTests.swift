@@ -230,11 +230,15 @@ private struct Twins {
     }
 
     private mutating func request(_ photo: Int64?) throws {
-        let kind = some([RequestKind.undo, .discard, .release]) ?? .undo
-        let move = RequestedMove(
+        let kind = some([RequestKind.undo, .discard, .release, .store]) ?? .undo
+        var move = RequestedMove(
             token: token(), sourceRoot: "/srv/a", sourcePath: path(), destinationRoot: "/srv/c",
             destinationPath: path(),
             sha256: hash(), identity: identity(4))
+        if kind == .store, let stored = try photo.flatMap({ try file.photo(id: $0) })?.photo, isSo() {
+            (move.sourceRoot, move.sourcePath) = (stored.library, stored.libraryPath)
+            (move.destinationRoot, move.sha256) = ("https://nas.example.org/photos", stored.sha256)
+        }
         let record = RequestRecord(
             at: noon, what: kind, user: 7, userName: text(1), inbox: "card", path: path(), photoID: photo,
             isAsIs: isSo(),

@@ -73,6 +73,47 @@ struct RequestTests {
         #expect(try catalogue.request(id: id)?.note == "interrupted")
     }
 
+    @Test(
+        "A photo that is moved to a bucket is recorded there, and nowhere else, and gives its place in the library free"
+    )
+    func store() throws {
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
+        let bucket: BytePath = "https://nas.example.org/photos"
+        func move(_ number: UInt8, from path: BytePath? = nil) -> RequestedMove {
+            let path = path ?? photo(number).libraryPath
+            return RequestedMove(
+                token: "s\(number)", sourceRoot: "/srv/photos", sourcePath: path, destinationRoot: bucket,
+                destinationPath: path, sha256: photo(number).sha256, identity: identity(UInt64(number)))
+        }
+        let filed = try catalogue.file(1)
+        let wanted = request(.store, outcome: filed.outcome, photo: filed.photo, move(1))
+        #expect(
+            try failure { _ = try catalogue.recordRequest(wanted, step: .begun) }.code == .busy, "its source stands")
+        try catalogue.closeFiled()
+        // Of another content, or from another place, it is not what was asked for.
+        for other in [move(2, from: photo(1).libraryPath), move(1, from: "elsewhere.jpg")] {
+            let request = request(.store, outcome: filed.outcome, photo: filed.photo, other)
+            #expect(try failure { _ = try catalogue.recordRequest(request, step: .begun) }.code == .busy)
+        }
+        _ = try catalogue.record(damage: [filed.photo: "it is missing"], at: noon)
+        let id = try catalogue.recordRequest(wanted, step: .begun)
+        #expect(try catalogue.photo(id: filed.photo)?.photo.library == "/srv/photos")
+        let undo = request(.undo, outcome: filed.outcome, photo: filed.photo)
+        #expect(try failure { _ = try catalogue.recordRequest(undo, step: .begun) }.code == .busy)
+        try catalogue.endRequest(id, at: noon, move: move(1))
+        let moved = try #require(try catalogue.photo(withHash: photo(1).sha256))
+        #expect(moved.id == filed.photo && moved.photo.library == bucket && moved.photo.isInBucket)
+        #expect(moved.photo.libraryPath == photo(1).libraryPath && moved.supersededAt == nil)
+        #expect(try catalogue.libraries().isEmpty && catalogue.damage(ofPhoto: filed.photo) == nil)
+        #expect(try catalogue.photo(library: "/srv/photos", path: photo(1).libraryPath) == nil)
+        #expect(try catalogue.photo(library: bucket, path: photo(1).libraryPath)?.id == filed.photo)
+        // A file with its bytes that lies in the library is the photo again.
+        #expect(try catalogue.adopt([photo(1)], at: noon) == [.moved(filed.photo, from: photo(1).libraryPath)])
+        #expect(try catalogue.libraries() == ["/srv/photos"])
+    }
+
     @Test("A release as it is is found by inbox, size and content as soon as it begins")
     func asIs() throws {
         let place = try Place()

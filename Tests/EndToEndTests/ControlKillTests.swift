@@ -1,4 +1,5 @@
 import ControlProtocol
+import FileValues
 import Foundation
 import Glibc
 import LinuxKernel
@@ -145,6 +146,55 @@ extension EndToEnd {
                 #expect(try await house.ask("resume", "card").status == 0)
                 try await daemon.stop()
             }
+        }
+
+        @Test(
+            "A daemon that is killed while a photo is moved to a bucket has it in the library or recorded in the bucket, and not both",
+            .timeLimit(.minutes(60)))
+        func daemonKilledWhileStoring() async throws {
+            let house = try House()
+            let photo = try Photos.unique(1)
+            let bucket: BytePath = "https://nas.example.org/photos"
+            var gone = 0
+            for round in 0..<12 {
+                var daemon = try await house.start(configuration: House.oneCard)
+                try house.drop(photo, as: "a.jpg")
+                try await daemon.lines(holding: ["filed card/a.jpg as"])
+                let shown = try await house.ask("explain", "card/a.jpg", "--json").text
+                let hash = bytes(
+                    ofHexadecimal: try #require(shown.firstMatch(of: #/"sha256":"([0-9a-f]{64})/#)?.1).utf8)
+                let request = ControlRequest(
+                    .store(photo: Int64(round + 1), bucket: bucket, sha256: try #require(hash)))
+                let socket = try house.connection()
+                let frame = framed(request.json())
+                #expect(Glibc.send(socket.raw, frame, frame.count, Int32(MSG_NOSIGNAL)) == frame.count)
+                if round == 11 { #expect(try await house.answer(from: socket.raw)?.status == 0) }
+                for _ in 0..<round * 15_000 { _ = getppid() }
+                daemon.signal(SIGKILL)
+                #expect(try await daemon.ending() == .signal(SIGKILL))
+                #expect(house.places(of: photo).count <= 1)
+                daemon = try await house.start(configuration: House.oneCard)
+                // By the answer to another request of this inbox, what was interrupted is finished or taken back.
+                _ = try await poll {
+                    house.places(of: photo).filter { $0.contains(".photo-inbox") }
+                } until: {
+                    $0.isEmpty
+                }
+                let isGone = house.places(of: photo).isEmpty
+                gone += isGone ? 1 : 0
+                _ = try await poll {
+                    try await house.ask("explain", "card/a.jpg").text.contains("\(bucket)/")
+                } until: {
+                    $0 == isGone
+                }
+                let next = try await house.exchange(frame)
+                #expect(next?.status == (isGone ? 1 : 0), "\(next?.message ?? "")")
+                #expect(house.places(of: photo).isEmpty)
+                #expect(try await house.ask("verify").status == 0)
+                house.expectNoTemporaries()
+                try await daemon.stop()
+            }
+            #expect((1...11).contains(gone), "\(gone) were gone")
         }
 
         /// The number of the last outcome.

@@ -12,7 +12,7 @@ extension EndToEnd {
         "photoinbox store", .enabled(if: ObjectServer.isThere, "skipped: needs SeaweedFS (make test-deps)"),
         .timeLimit(.minutes(60)))
     struct Storing {
-        private static let configuration = """
+        static let configuration = """
             library = "@library"
             state = "@st"
             [inbox.inbox]
@@ -33,7 +33,7 @@ extension EndToEnd {
         }
 
         /// The last line is the sum.
-        private func expect(
+        func expect(
             _ run: (status: Int32, lines: [String]), ends status: Int32, with sum: String,
             sourceLocation: SourceLocation = #_sourceLocation
         ) {
@@ -357,7 +357,7 @@ extension EndToEnd {
 }
 
 /// A server of S3's answers whose buckets each have a fault: a Python process.
-private final class LyingServer: Sendable {
+final class LyingServer: Sendable {
     static let isThere = AwkwardServer.isThere
 
     private let house: House
@@ -371,8 +371,10 @@ private final class LyingServer: Sendable {
         port = Int(try await program.line(holding: "port ").split(separator: " ").last ?? "") ?? 0
     }
 
-    func store(_ action: String, _ bucket: String, of configuration: String? = nil) throws -> RunningProgram {
-        try RunningProgram(try command(action, bucket, of: configuration))
+    func store(
+        _ action: String, _ bucket: String, of configuration: String? = nil, _ options: String...
+    ) throws -> RunningProgram {
+        try RunningProgram(try command(action, bucket, of: configuration) + options)
     }
 
     func command(_ action: String, _ bucket: String, of configuration: String? = nil) throws -> [String] {
@@ -420,7 +422,7 @@ private final class LyingServer: Sendable {
                     return self.end(400, "BadDigest")
                 if self.kind() != "replaces" and self.headers["If-None-Match"] == "*" and self.path in objects:
                     return self.end(412, "PreconditionFailed")
-                objects[self.path] = (digest, len(body))
+                objects[self.path] = (digest, body)
                 self.end(200, x_amz_checksum_sha256=digest)
 
             def do_HEAD(self):
@@ -428,8 +430,17 @@ private final class LyingServer: Sendable {
                 if self.kind() == "expired": return self.end(400)
                 if self.path not in objects: return self.end(403 if self.kind() == "unlisted" else 404)
                 if self.kind() == "silent": return self.end(200)
-                digest, length = objects[self.path]
-                self.end(200, length=length, x_amz_checksum_sha256=digest)
+                digest, body = objects[self.path]
+                self.end(200, length=len(body), x_amz_checksum_sha256=digest)
+
+            def do_GET(self):
+                body = bytearray(objects[self.path][1])
+                if self.kind() == "rotten": body[len(body) // 2] ^= 1
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body[:len(body) // 2] if self.kind() == "cut" else body)
+                if self.kind() == "cut": self.close_connection = True
 
             def do_DELETE(self):
                 objects.pop(self.path, None)

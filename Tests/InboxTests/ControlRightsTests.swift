@@ -1,4 +1,5 @@
 import ControlProtocol
+import FileValues
 import LinuxKernel
 import Testing
 
@@ -33,6 +34,13 @@ struct ControlRightsTests {
         rights.dropInbox = nil
         let peer = PeerCredentials(process: 1, user: 40, group: 7)
         #expect(![Self.known, Self.outcomes].contains { rights.allow(ControlRequest($0), by: peer) })
+    }
+
+    @Test("Only root and the daemon's own user have a photo removed since a bucket has it")
+    func store() {
+        let store = ControlCommand.store(photo: 1, bucket: "https://nas.example.org/photos", sha256: [])
+        for user in [0, 10] as [UInt32] { #expect(allowed(store, user) && !allowed(store, user, person: "ana")) }
+        for user in [20, 30, 40, 50] as [UInt32] { #expect(!allowed(store, user)) }
     }
 
     @Test("Nobody else but root and the daemon's own user learns what the library has")

@@ -31,6 +31,7 @@ struct ControlRights: Sendable {
         if command.onlyReads { return true }
         if request.person != nil { return (isOwn(peer) || peer.user == pages) && command.isForPages }
         if isOwn(peer) { return true }
+        if command.isForOwner { return false }
         return !command.isForDrop && ![downloads, pages].contains(peer.user)
             && operators.map { peer.isIn(group: $0) } == true
     }

@@ -104,6 +104,13 @@ final class RequestHandler: Sendable {
             return await move(operation, .release(asIs: asIs), asker, request)
         case .discard(let operation): return await move(operation, .discard, asker, request)
         case .undo(let operation, let alone): return await move(operation, .undo(alone: alone), asker, request)
+        case .store(let photo, let bucket, let hash):
+            return await report {
+                guard let hash = ContentHash(hash), let operation = try await self.filing(of: photo) else {
+                    throw RequestRefusal(.noMatch, "there is no photo \(photo)")
+                }
+                return await self.move(operation, .store(bucket, hash), asker, request)
+            }
         case .known(let hashes):
             return await report {
                 var answer = ControlAnswer("what is known")
@@ -337,6 +344,13 @@ final class RequestHandler: Sendable {
         if isDryRun { return ControlAnswer("would be read again: \(words)") }
         recheck(photos, isComplete)
         return ControlAnswer("reading \(words) again; see: photoinbox status")
+    }
+
+    /// The operation that filed a photo.
+    private func filing(of photo: Int64) async throws -> Int64? {
+        try await catalogue.perform("looking up a photo") {
+            try $0.outcomes(ofPhoto: photo).first { $0.outcome.outcome == .filed }?.id
+        }
     }
 
     private func move(

@@ -103,7 +103,7 @@ package enum OfflineRequests {
             return try await move(id, .undo(alone: alone), request, settings, catalogue, requester)
         case .verify(let photos, let isComplete):
             return try verify(photos, isComplete, request.isDryRun, settings, file)
-        case .hello, .state, .metrics, .reload, .rescan, .retry, .known, .outcomes:
+        case .hello, .state, .metrics, .reload, .rescan, .retry, .store, .known, .outcomes:
             throw Refusal(description: "Only the running daemon can do this")
         }
     }

@@ -7,6 +7,8 @@ package enum OtherCopy {
     case recorded(RecordedCopy)
     /// The source of a copy that is to be removed, by its name in its directory. Its content must have this hash.
     case source(SourceFile, ContentHash)
+    /// An object in a bucket that has this content, as a program has just read there: it is not opened here.
+    case stored(ContentHash)
 }
 
 /// The recorded place and content of a copy.

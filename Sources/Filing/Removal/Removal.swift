@@ -53,7 +53,7 @@ extension SourceFile {
     ) throws(FilingError) -> Removal {
         if copies.isEmpty { throw noOtherCopy(.unrecorded) }
         let removal = try setAside(token, hash, copies, probe, work, areTimesReliable) { aside throws(FilingError) in
-            try unlink(aside, .verified(try verify(copies, inPlaceOf: aside, work)), work)
+            try unlink(aside, .verified(try verify(copies, of: hash, inPlaceOf: aside, work)), work)
         }
         if syncing, removal == .removed { try syncDirectory(work: work) }
         return removal
@@ -85,7 +85,7 @@ extension SourceFile {
         if probe.probe(self) == .writerOpen { throw changed("a program has opened it for writing") }
         try requirePresence(of: copies)
         return try setAside(token, nil, copies, probe, work, nil) { aside throws(FilingError) in
-            _ = try verify(copies, inPlaceOf: aside, work)
+            _ = try verify(copies, of: nil, inPlaceOf: aside, work)
             do throws(SystemCallError) { try self.directory.rename(aside, to: directory, as: name) } catch {
                 throw FilingError(.move, .either, .system(error), path: path)
             }
@@ -222,7 +222,7 @@ extension SourceFile {
     // MARK: - The other copies
 
     private func verify(
-        _ copies: [OtherCopy], inPlaceOf aside: BytePath, _ work: FileWork
+        _ copies: [OtherCopy], of hash: ContentHash?, inPlaceOf aside: BytePath, _ work: FileWork
     ) throws(FilingError) -> VerifiedCopy {
         work.willEnter(.seeCopy)
         if copies.isEmpty { throw noOtherCopy(.unrecorded) }
@@ -230,6 +230,7 @@ extension SourceFile {
             switch copy {
             case .recorded(let copy): try verify(copy, work)
             case .source(let source, let hash): try verify(source, hash, work)
+            case .stored(let stored): if stored != hash { throw noOtherCopy(.unrecorded) }
             }
         }
         return VerifiedCopy(aside: aside)

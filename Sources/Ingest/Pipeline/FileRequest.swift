@@ -1,6 +1,7 @@
 package import Catalogue
 package import ControlProtocol
-import Filing
+package import FileValues
+package import Filing
 import LinuxKernel
 package import Reporting
 
@@ -13,6 +14,8 @@ package struct FileRequest: Sendable {
         case discard
         /// Out of the library; all of its set with it, unless it is meant alone.
         case undo(alone: Bool)
+        /// Out of the library, since the bucket of this address has this content under its path.
+        case store(BytePath, ContentHash)
     }
 
     let what: What
@@ -66,6 +69,7 @@ extension FileRequest.What {
         case .release: .release
         case .discard: .discard
         case .undo: .undo
+        case .store: .store
         }
     }
 
@@ -84,6 +88,7 @@ extension RequestKind {
         case .release: "released"
         case .discard: "discarded"
         case .undo: "taken back"
+        case .store: "moved to a bucket"
         }
     }
 }

@@ -18,10 +18,12 @@ private struct Way {
     let name: BytePath
 }
 
-/// Carries out what people ask for: a file that was set aside goes back or away, a filed photo is returned.
+/// Carries out what people ask for: a file that was set aside goes back or away, a filed photo is returned, or moved to a
+/// bucket that has it.
 ///
 /// The request is recorded, then the file is renamed, or copied, verified, synced and only then removed; then what the
-/// request came to is recorded. At every instant one whole copy is there, and ``recover(_:)`` finds it. On the inbox's queue.
+/// request came to is recorded. At every instant one whole copy is there, and ``recover(_:)`` finds it; of what is moved to a
+/// bucket it is there before the request. On the inbox's queue.
 struct RequestRunner {
     let inbox: InboxContext
 
@@ -96,13 +98,15 @@ struct RequestRunner {
             let text = "would be \(request.what.participle): \(outcome.inbox)/\(outcome.path.escaped)"
             return RequestResult(answer: ControlAnswer(text, items: [item]))
         }
+        let hash = try source.hash(FileWork())
+        if case .store(_, let stored) = request.what, stored != hash { throw RequestRefusal.altered(facts.outcome) }
         var move = RequestedMove(
             token: FileNames.makeToken(), sourceRoot: way.sourceRoot, sourcePath: way.path,
             destinationRoot: way.destinationRoot, destinationPath: way.directory.appending(way.name),
-            sha256: try source.hash(FileWork()).bytes, identity: source.identity)
+            sha256: hash.bytes, identity: source.identity)
         inbox.underWay.updateValue(nil, forKey: move.token)
         defer { inbox.underWay[move.token] = nil }
-        let photo = request.what.kind == .undo ? facts.photo : nil
+        let photo = [.undo, .store].contains(request.what.kind) ? facts.photo : nil
         // As long as the intent of its filing is open, its source may stand.
         if photo != nil { await inbox.catalogue.flush() }
         let id: Int64
@@ -110,14 +114,20 @@ struct RequestRunner {
             id = try await inbox.catalogue.beginRequest(record(request, facts, move), returning: photo)
         } catch { throw inbox.recordingFailed(error) }
         do {
-            let destination = try inbox.directories.destination(way.destinationRoot)
-            switch try source.move(
-                to: destination, subdirectory: way.directory, as: way.name, token: move.token, probe: inbox.probe)
-            {
-            case .moved(let path): move.destinationPath = path
-            case .kept(let error): throw error
+            if case .store(_, let stored) = request.what {
+                let removal = try source.remove(
+                    token: move.token, hash: hash, seeing: [.stored(stored)], probe: inbox.probe)
+                if case .kept(let error) = removal { throw error }
+            } else {
+                let destination = try inbox.directories.destination(way.destinationRoot)
+                switch try source.move(
+                    to: destination, subdirectory: way.directory, as: way.name, token: move.token, probe: inbox.probe)
+                {
+                case .moved(let path): move.destinationPath = path
+                case .kept(let error): throw error
+                }
+                move.identity = try FileStatus(of: move.destinationPath, beneath: destination.descriptor).identity
             }
-            move.identity = try FileStatus(of: move.destinationPath, beneath: destination.descriptor).identity
         } catch {
             let reason = "\(error)"
             do {
@@ -195,8 +205,16 @@ struct RequestRunner {
             return try await end(stored, note: "not understood after a crash")
         }
         let source = try inbox.directories.origin(move.sourceRoot)
-        let destination = try inbox.directories.destination(move.destinationRoot)
         let recovery = Recovery(probe: inbox.probe)
+        if stored.request.what == .store {
+            try recovery.bringBack(move.sourcePath, move.token, in: source)
+            let isThere = (try? FileStatus(of: move.sourcePath, beneath: source))?.identity.hasSameContent(
+                as: move.identity)
+            return isThere == true
+                ? try await end(stored, note: "interrupted before the file was removed")
+                : try await end(stored, move, note: "finished after a crash")
+        }
+        let destination = try inbox.directories.destination(move.destinationRoot)
         func examine(isRecorded: Bool) throws(FilingError) -> Recovered {
             try recovery.recover(
                 PendingFiling(
@@ -243,17 +261,26 @@ struct RequestRunner {
         let outcome = facts.outcome.outcome
         let (id, kind) = (facts.outcome.id, outcome.outcome)
         switch request.what {
-        case .undo:
+        case .undo, .store:
             guard kind == .filed, let photo = facts.photo else {
                 let other = kind == .quarantined ? "photoinbox release \(id)" : nil
                 throw RequestRefusal(.failed, "operation \(id) filed nothing: its outcome is \(kind)", action: other)
             }
             guard photo.photo.library == places.library else {
                 throw RequestRefusal(
-                    .failed, "\(photo.photo.libraryPath) is in another library, \(photo.photo.library)")
+                    .failed, "\(photo.photo.libraryPath) is in another library, \(photo.photo.library)",
+                    action: photo.photo.isInBucket ? "Bring it back first: photoinbox store get" : nil)
             }
             if photo.supersededAt != nil {
                 throw RequestRefusal(.noMatch, "\(photo.photo.libraryPath) is filed no longer; another took its place")
+            }
+            if case .store(let bucket, _) = request.what {
+                if photo.photo.part.isSidecar {
+                    throw RequestRefusal(.failed, "\(photo.photo.libraryPath) stays: it is a sidecar")
+                }
+                return Way(
+                    sourceRoot: places.library, path: photo.photo.libraryPath, destinationRoot: bucket,
+                    directory: photo.photo.libraryPath.parent, name: photo.photo.libraryPath.name)
             }
             return Way(
                 sourceRoot: places.library, path: photo.photo.libraryPath, destinationRoot: places.returned,
@@ -299,6 +326,7 @@ struct RequestRunner {
         case .discard:
             return "discarded \(file): it is in \(place) and is deleted in \(places.trashTime)"
         case .undo: return "taken back \(file): it is in \(place) and is filed no longer"
+        case .store: return "moved \(file) to \(place)"
         }
     }
 }
@@ -318,6 +346,13 @@ extension RequestRefusal {
         RequestRefusal(
             .failed, "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped) has changed since it was shown",
             action: "See what would be done now.")
+    }
+
+    fileprivate static func altered(_ outcome: StoredOutcome) -> RequestRefusal {
+        RequestRefusal(
+            .failed,
+            "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped) stays: its file in the library has other bytes than the bucket",
+            action: "See what is: photoinbox verify")
     }
 
     fileprivate init(_ error: FilingError, _ outcome: StoredOutcome) {

@@ -80,6 +80,11 @@ struct RebuildCommand: DaemonCommand {
                 try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
             let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
             let summary = try run(adoption, display, interruption)
+            do throws(CatalogueError) { try rebuilding.keepMoved(in: catalogue, now: Moment.now.wall) } catch {
+                printRemark(
+                    "photos that were moved to a bucket are not recorded: the old catalogue cannot be read: \(error)",
+                    asJSON: output.json)
+            }
             let placeNames = PlaceNames(
                 places.settings?.placeNames ?? StandardPlaces.placeNames(), report: display.remark)
             try MetadataReading(

@@ -95,6 +95,10 @@ struct VerifyCommand: DaemonCommand {
             }
         }
         display.clear()
+        for (bucket, count) in try catalogue.photosByLibrary() where !bucket.isAbsolute {
+            let photos = HumanText.count(count, "photo is", "photos are")
+            printRemark("\(photos) in \(bucket.escaped), and compared by photoinbox store verify", asJSON: output.json)
+        }
         renewMetadata(of: report.outdated, at: places)
         // The daemon records complete verifications of its own library only.
         let isDaemons = library == nil && (places.settings?.library != nil || meant.others.isEmpty)

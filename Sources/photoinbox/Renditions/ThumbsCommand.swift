@@ -87,7 +87,7 @@ private struct ThumbsRun {
             try storeRecords()
             for start in stride(from: 0, to: page.count, by: clients.count) {
                 let photos = Array(page[start..<min(page.count, start + clients.count)])
-                try makeBatch(photos, of: catalogue, by: clients, again: again)
+                try makeBatch(photos.filter { !$0.photo.isInBucket }, of: catalogue, by: clients, again: again)
                 seen += photos.count
                 bytes += photos.reduce(0) { $0 + $1.photo.size }
                 _ = interruption.mustStopAtOnce()

@@ -3,6 +3,7 @@ import Catalogue
 import CommandContact
 import CommandSupport
 import ControlProtocol
+import Describing
 import Explaining
 import FileValues
 import Filing
@@ -15,8 +16,8 @@ import SystemPackage
 
 struct StoreCommand: Command {
     static let configuration = CommandConfiguration(
-        "store", "Copy the library into a bucket of S3, compare, and bring photos back.",
-        "test|put|verify|get [OPTION…] ADDRESS")
+        "store", "Copy or move photos into a bucket of S3, compare, and bring them back.",
+        "test|put|move|verify|get [OPTION…] ADDRESS")
 
     static let lesson = """
         EXAMPLES:
@@ -24,6 +25,10 @@ struct StoreCommand: Command {
           photoinbox store put https://nas.example.org:8333/photos/desk           what the bucket lacks is copied
           photoinbox store verify https://nas.example.org:8333/photos/desk        what it has is compared with the records
           photoinbox store get https://nas.example.org:8333/photos/desk           what is lost in the library comes from there
+          photoinbox store move --until 2019 https://nas.example.org:8333/photos/desk
+              photos taken until the end of 2019 are there alone from now on
+          photoinbox store get --from 2019-07 --until 2019-08 https://nas.example.org:8333/photos/desk
+              those of two months come back
 
         A photo's key is its path in the library, after the path in ADDRESS. Nothing in the bucket is replaced or removed. The
         server is given the SHA-256 recorded when the photo was filed: it refuses other bytes, and says what it has stored. What
@@ -32,6 +37,10 @@ struct StoreCommand: Command {
         "get" brings photos that are missing in the library, have another size there, or were found damaged by the daemon or by
         "photoinbox verify" into an inbox, if the bucket has the recorded bytes. The daemon files them again, with their old dates; a
         damaged file stays where it is, beside the new one.
+
+        "move" copies what the bucket lacks, reads each object whole, and has photoinboxd remove the file from the library if it has
+        the same bytes. The photo stays in the catalogue, and its pictures on the pages. It requires --from or --until,
+        which have the forms of "photoinbox search", a running photoinboxd, and its user or root. Sidecars stay in the library.
 
         With --hook, "put" copies what a hook is given: each photo soon after it was filed. In photoinbox.toml(5) it has the command
         ["/usr/bin/photoinbox", "store", "put", "--hook", "--credentials", "FILE", "ADDRESS"] and on = ["filed"].
@@ -44,13 +53,13 @@ struct StoreCommand: Command {
 
         EXIT STATUS:
           0   the bucket has every photo; with "get": nothing is lost that was not brought back
-          3   something is missing or different, or was not copied, or the run was stopped
+          3   something is missing or different, or was not copied or moved, or the run was stopped
           69  the bucket cannot be used with these credentials, or does not do what copies depend on
           75  the server does not answer, or asks to come back later
           5, 64, 77, 78: see photoinbox --help
         """
 
-    enum Action: String, CaseIterable { case test, put, verify, get }
+    enum Action: String, CaseIterable { case test, put, move, verify, get }
 
     @Flag(help: "With put: copy what a hook is given on standard input.")
     var hook = false
@@ -58,6 +67,15 @@ struct StoreCommand: Command {
     @Option(
         help: ArgumentHelp("With get: the inbox to bring photos back into. Default: the only one.", valueName: "name"))
     var inbox: String?
+
+    @Option(help: ArgumentHelp("Only photos taken at this time or later.", valueName: "time"))
+    var from: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only photos taken at this time or earlier. With get, either brings back what was moved, too.",
+            valueName: "time"))
+    var until: String?
 
     @Option(help: ArgumentHelp("A file with the credentials.", valueName: "file"))
     var credentials: RawArgument?
@@ -70,7 +88,7 @@ struct StoreCommand: Command {
     @OptionGroup var places: PlaceOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("test, put, verify or get, and the bucket.", valueName: "word"))
+    @Argument(help: ArgumentHelp("test, put, move, verify or get, and the bucket.", valueName: "word"))
     var words: [String]
 
     /// What finds out whether the server does all that copies depend on.
@@ -85,7 +103,13 @@ struct StoreCommand: Command {
 
     func validate() throws {
         guard words.count == 2, action != nil else {
-            throw ValidationError("Write: store test ADDRESS, or put, verify or get instead of test.")
+            throw ValidationError("Write: store test ADDRESS, or put, move, verify or get instead of test.")
+        }
+        try SearchCommand.requireTimes(from, until)
+        if from != nil || until != nil {
+            if hook { throw ValidationError("--from and --until cannot be used with --hook.") }
+        } else if action == .move {
+            throw ValidationError("move requires --from or --until.")
         }
         if inbox != nil, action != .get { throw ValidationError("--inbox requires get.") }
         if hook, action != .put { throw ValidationError("--hook requires put.") }
@@ -124,11 +148,19 @@ struct StoreCommand: Command {
         try library.require(of: catalogue)
         guard let path = library.path else { throw CommandFailure(.unavailable, "nothing was filed yet") }
         let root = HeldDescriptor(try openDirectory(path))
-        let source = try StoreSource(
-            catalogue, library: path, photos: hook ? try readEvents() : nil, lostIn: action == .get ? root : nil)
+        var choice = StoreSource.Choice(from: from, until: until, hasSidecars: action != .move)
+        if action == .get { choice.lostIn = root }
+        if action == .verify || action == .get && (from != nil || until != nil) { choice.bucket = address.library }
+        let source = try StoreSource(catalogue, library: path, photos: hook ? try readEvents() : nil, choice)
         var work = StoreRun.Work.compare
         var writing: [BytePath] = []
         if action == .put { work = .copy }
+        if action == .move {
+            let contact = ControlContact(places: places)
+            // Nothing is to be copied where nothing can be moved.
+            _ = try contact.ask(ControlRequest(.hello))
+            work = .move(StoreMover(address.library, contact))
+        }
         if action == .get {
             let place = try inboxPlace(places)
             work = .bringBack(

@@ -25,6 +25,7 @@ struct StoreRun {
 
     fileprivate struct State {
         var copied = 0
+        var moved = 0
         var same = 0
         var faulty = 0
         var bytes: UInt64 = 0
@@ -36,7 +37,7 @@ struct StoreRun {
         var error: CatalogueError?
         var isStopped = false
 
-        var seen: Int { copied + same + faulty }
+        var seen: Int { copied + moved + same + faulty }
         var isOver: Bool { isStopped || failuresInARow >= StoreRun.width || error != nil }
     }
 
@@ -46,6 +47,8 @@ struct StoreRun {
         /// Copied, if it is missing.
         case copy
         case bringBack(StoreTarget)
+        /// Copied, if it is missing, read there, and removed from the library.
+        case move(StoreMover)
 
         var isBringing: Bool { if case .bringBack = self { true } else { false } }
     }
@@ -101,7 +104,10 @@ struct StoreRun {
 
         /// Some servers make a bucket for the first object.
         func requireBucket() async {
-            if case .copy = work { return }
+            switch work {
+            case .copy, .move: return
+            case .compare, .bringBack: break
+            }
             do throws(StoreFailure) { try await store.requireBucket() } catch {
                 state.withLock { ($0.failure, $0.failuresInARow) = (error, StoreRun.width) }
             }
@@ -118,21 +124,31 @@ struct StoreRun {
 
         private func handle(_ item: StoreItem) async {
             do throws(StoreFailure) {
-                var isCopied = false
+                var (isCopied, isMoved) = (false, false)
                 var found: StoredObject
-                if case .bringBack(let target) = work {
-                    found = try await target.fetch(item, from: store) ? .same : .missing
-                } else {
+                switch work {
+                case .bringBack(let target): found = try await target.fetch(item, from: store) ? .same : .missing
+                case .compare: found = try await store.compare(item)
+                case .copy, .move:
                     found = try await store.compare(item)
-                    if found == .missing, case .copy = work {
+                    if found == .missing {
                         found = try await store.put(item)
                         isCopied = found == .same
+                    }
+                }
+                if found == .same, case .move(let mover) = work {
+                    if try await store.holds(item) {
+                        try await mover.move(item)
+                        isMoved = true
+                    } else {
+                        found = .other("its object has other bytes than the server says")
                     }
                 }
                 state.withLock { state in
                     state.bytes += item.size
                     state.failuresInARow = 0
                     switch found {
+                    case .same where isMoved: state.moved += 1
                     case .same: if isCopied { state.copied += 1 } else { state.same += 1 }
                     case .missing: state.add("missing", item.path, nil)
                     case .other(let reason): state.add("different", item.path, reason)
@@ -170,7 +186,7 @@ struct StoreRun {
     private func showSummary(_ end: State) throws {
         if output.json {
             return try printJSON([
-                JSONField("type", "summary"), JSONField("copied", end.copied),
+                JSONField("type", "summary"), JSONField("copied", end.copied), JSONField("moved", end.moved),
                 JSONField("same", work.isBringing ? 0 : end.same),
                 JSONField("brought_back", work.isBringing ? end.same : 0),
                 JSONField("faults", end.faulty), JSONField("bytes", end.bytes),
@@ -182,6 +198,7 @@ struct StoreRun {
             case .compare: ["\(HumanText.count(end.same)) are there, with the recorded SHA-256"]
             case .copy: ["\(HumanText.count(end.copied)) copied", "\(HumanText.count(end.same)) were there"]
             case .bringBack: ["\(HumanText.count(end.same)) brought back"]
+            case .move: ["\(HumanText.count(end.moved)) moved"]
             }
         if end.faulty > 0 { words.append("\(HumanText.count(end.faulty)) not") }
         if end.isOver { words.append("stopped") }

@@ -19,25 +19,43 @@ final class StoreSource: Sendable {
     /// Known damaged photos at most; a later run has the rest.
     private static let mostDamaged = 100_000
 
+    /// Which photos of a library are wanted.
+    struct Choice {
+        /// Those that are missing in this directory, have another size there, or are known as damaged.
+        var lostIn: HeldDescriptor?
+        /// Those that were moved to this bucket, too.
+        var bucket: BytePath?
+        /// Those that were taken at this time or later, and until then, as ``SearchQuery`` has it.
+        var from: String?
+        var until: String?
+        var hasSidecars = true
+
+        fileprivate func wants(_ photo: PhotoRecord) -> Bool {
+            if !hasSidecars, photo.part.isSidecar { return false }
+            if from == nil, until == nil { return true }
+            guard let taken = photo.captured?.local else { return false }
+            return from.map { taken >= $0 } != false && until.map { taken.prefix($0.count) <= $0 } != false
+        }
+    }
+
     private let catalogue: CatalogueFile
     private let library: BytePath
-    /// The library and its known damaged photos, if only what is lost there is wanted.
-    private let lost: (root: HeldDescriptor, damaged: Set<Int64>)?
+    private let choice: Choice
+    /// Known damaged photos, if only what is lost is wanted.
+    private let damaged: Set<Int64>
     private let state: Locked<State>
     /// Nil for given ones.
     let total: (photos: Int, bytes: UInt64)?
 
-    /// All photos recorded in `library`; with `photos`, those of these that are still; with `root`, those that are missing
-    /// there, have another size, or are known as damaged.
+    /// All photos recorded in `library` that are chosen; with `photos`, those of these that are still.
     init(
-        _ catalogue: CatalogueFile, library: BytePath, photos: [Int64]? = nil, lostIn root: HeldDescriptor? = nil
+        _ catalogue: CatalogueFile, library: BytePath, photos: [Int64]? = nil, _ choice: Choice
     ) throws(CatalogueError) {
-        (self.catalogue, self.library) = (catalogue, library)
-        lost = try root.map { root throws(CatalogueError) in
-            let damaged = try catalogue.damagedPhotos(in: library, limit: Self.mostDamaged)
-            return (root, Set(damaged.map(\.stored.id)))
-        }
-        total = photos == nil && root == nil ? try catalogue.totals() : nil
+        (self.catalogue, self.library, self.choice) = (catalogue, library, choice)
+        let known = choice.lostIn == nil ? [] : try catalogue.damagedPhotos(in: library, limit: Self.mostDamaged)
+        damaged = Set(known.map(\.stored.id))
+        let hasAll = photos == nil && choice.lostIn == nil && choice.from == nil && choice.until == nil
+        total = hasAll ? try catalogue.totals() : nil
         state = Locked(State(wanted: photos?.reversed()))
     }
 
@@ -60,16 +78,18 @@ final class StoreSource: Sendable {
             state.isOver = photos.isEmpty
         }
         state.ready = photos.reversed().compactMap { stored in
-            guard stored.photo.library == library, stored.supersededAt == nil, isWanted(stored),
+            guard stored.supersededAt == nil, choice.wants(stored.photo), isWanted(stored),
                 let hash = ContentHash(stored.photo.sha256)
             else { return nil }
-            return StoreItem(path: stored.photo.libraryPath, size: stored.photo.size, hash: hash)
+            return StoreItem(
+                photo: stored.id, path: stored.photo.libraryPath, size: stored.photo.size, hash: hash)
         }
     }
 
     private func isWanted(_ stored: StoredPhoto) -> Bool {
-        guard let lost, !lost.damaged.contains(stored.id) else { return true }
-        guard let file = try? lost.root.descriptor.openBeneath(stored.photo.libraryPath, [.read, .nonBlocking]),
+        guard stored.photo.library == library else { return stored.photo.library == choice.bucket }
+        guard let root = choice.lostIn, !damaged.contains(stored.id) else { return true }
+        guard let file = try? root.descriptor.openBeneath(stored.photo.libraryPath, [.read, .nonBlocking]),
             let status = try? FileStatus(of: file)
         else { return true }
         return status.kind != .regular || status.identity.size != stored.photo.size

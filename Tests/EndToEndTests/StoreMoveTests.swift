@@ -1,0 +1,223 @@
+import ControlProtocol
+import FileValues
+import Foundation
+import Glibc
+import LinuxKernel
+import TestSupport
+import Testing
+
+extension EndToEnd.Storing {
+    /// A daemon with photos of 2017 and 2018 in its library, and what these are by their paths.
+    private func house(_ photos: [(name: String, year: Int, content: Data)]) async throws
+        -> (House, RunningProgram, [String: Data])
+    {
+        let house = try House()
+        let daemon = try await house.start(configuration: Self.configuration)
+        for photo in photos { try drop(photo, into: house) }
+        try await daemon.lines(holding: photos.map { "filed inbox/\($0.name) as" })
+        return (house, daemon, library(of: house))
+    }
+
+    private func drop(_ photo: (name: String, year: Int, content: Data), into house: House) throws {
+        let path = house.path(photo.name)
+        try write(photo.content, to: path)
+        // In July.
+        let seconds = Double(photo.year - 1970) * 365.25 * 86_400 + 190 * 86_400
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: seconds)], ofItemAtPath: path)
+        #expect(rename(path, "\(house.inbox)/\(photo.name)") == 0)
+    }
+
+    private func library(of house: House) -> [String: Data] {
+        house.files(in: house.library).filter { !$0.key.hasPrefix(".") }
+    }
+
+    private func undated(_ seed: Int) throws -> Data { try Photos.unique(seed, of: "plain.jpg") }
+
+    @Test("Photos that are moved are in the bucket alone, stay in the catalogue, and come back when they are wanted")
+    func moves() async throws {
+        let sidecar = Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'><!-- 1 --></x:xmpmeta>\n".utf8)
+        let (house, daemon, before) = try await house([
+            ("a.jpg", 2017, try undated(1)), ("b.jpg", 2017, try undated(2)), ("b.xmp", 2017, sidecar),
+            ("c.jpg", 2018, try undated(3)),
+        ])
+        func path(_ name: String) -> String { before.keys.first { $0.hasSuffix("/\(name)") } ?? name }
+        let server = try await ObjectServer(in: house)
+        let bucket = server.address("photos/desk")
+        #expect(try await server.run("move", bucket).status == 64)
+        #expect(library(of: house) == before)
+        expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "2 moved")
+        let left = library(of: house)
+        #expect(Set(left.keys) == [path("b.xmp"), path("c.jpg")])
+        for name in ["a.jpg", "b.jpg"] {
+            #expect(try await server.object("photos/desk/\(path(name))") == before[path(name)])
+        }
+        #expect(try await server.object("photos/desk/\(path("c.jpg"))") == nil)
+        // Nothing is missing, and each is known with its place.
+        let verified = try await house.ask("verify")
+        #expect(verified.status == 0, "\(verified.lines)")
+        expect(
+            try await server.run("verify", "--until", "2017", bucket), ends: 0,
+            with: "2 are there, with the recorded SHA-256")
+        #expect(try await house.ask("status").status == 0)
+        let explained = try await house.ask("explain", "inbox/a.jpg")
+        #expect(explained.text.contains("\(bucket)/\(path("a.jpg"))"), "\(explained.lines)")
+        #expect(explained.text.contains("to a bucket"), "\(explained.lines)")
+        let undone = try await house.ask("undo", "inbox/a.jpg", "--yes")
+        #expect(undone.status == 1 && undone.text.contains("photoinbox store get"), "\(undone.lines)")
+        expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "0 moved")
+        // Another photo gets the free name, and is not moved over the first one.
+        try drop(("a.jpg", 2017, try undated(4)), into: house)
+        try await daemon.line(holding: "filed inbox/a.jpg as \(path("a.jpg"))")
+        let other = try await server.run("move", "--until", "2017", bucket)
+        #expect(
+            other.status == 3 && other.lines.contains { $0.hasPrefix("different  \(path("a.jpg"))") }, "\(other.lines)")
+        #expect(try await server.object("photos/desk/\(path("a.jpg"))") == before[path("a.jpg")])
+        #expect(library(of: house)[path("a.jpg")] == (try undated(4)))
+        // Without a time nothing comes back, since nothing is lost; with one both do.
+        expect(try await server.run("get", bucket), ends: 0, with: "0 brought back")
+        expect(try await server.run("get", "--until", "2017", bucket), ends: 0, with: "2 brought back")
+        try await daemon.lines(holding: ["/\(path("b.jpg")) as \(path("b.jpg"))", "/\(path("a.jpg")) as "])
+        let after = library(of: house)
+        #expect(after.count == 5)
+        for (path, content) in before { #expect(after.values.contains(content), "\(path)") }
+        expect(try await server.run("get", "--until", "2017", bucket), ends: 0, with: "0 brought back")
+        let last = try await house.ask("status")
+        #expect(last.status == 0, "\(last.lines)")
+        try await daemon.stop()
+        house.expectNoTemporaries()
+        // What another program copies back is adopted where it lies.
+        let second = try await house.start(configuration: Self.configuration)
+        expect(try await server.run("move", "--from", "2018", bucket), ends: 0, with: "1 moved")
+        try await second.stop()
+        try write(try #require(before[path("c.jpg")]), to: "\(house.library)/\(path("c.jpg"))")
+        let adopted = try await house.ask("adopt", house.library)
+        #expect(adopted.status == 0, "\(adopted.lines)")
+        let again = try await house.ask("explain", "inbox/c.jpg")
+        #expect(again.text.contains("\(house.library)/\(path("c.jpg"))"), "\(again.lines)")
+    }
+
+    @Test(
+        "A photo that was moved and comes again is filed in the library again, as no loss; a rebuilt catalogue has it, too"
+    )
+    func comesAgain() async throws {
+        let photo = (name: "a.jpg", year: 2017, content: try undated(1))
+        let (house, daemon, before) = try await house([photo])
+        let server = try await ObjectServer(in: house)
+        let bucket = server.address("photos")
+        expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "1 moved")
+        #expect(library(of: house).isEmpty)
+        try drop(photo, into: house)
+        try await daemon.line(holding: "filed inbox/a.jpg as")
+        #expect(library(of: house) == before)
+        #expect(daemon.count(of: "damage") == 0, "\(daemon.lines)")
+        expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "1 moved")
+        try await daemon.stop()
+        // A catalogue that is made anew from the library has it too.
+        let rebuilt = try await house.ask("rebuild", "--yes")
+        #expect(rebuilt.status == 0, "\(rebuilt.lines)")
+        let verified = try await house.ask("verify")
+        #expect(verified.status == 0 && verified.text.contains("1 photo is in \(bucket)"), "\(verified.lines)")
+        let last = try await house.start(configuration: Self.configuration)
+        expect(try await server.run("get", "--until", "2017", bucket), ends: 0, with: "1 brought back")
+        try await last.line(holding: "as \(before.keys.first ?? "")")
+        #expect(library(of: house) == before)
+        try await last.stop()
+    }
+
+    @Test(
+        "A file that was altered in the library stays there, and so does one whose object is not what the server says")
+    func stays() async throws {
+        let (house, daemon, before) = try await house([
+            ("a.jpg", 2017, try undated(1)), ("b.jpg", 2017, try undated(2)),
+        ])
+        let server = try await ObjectServer(in: house)
+        let bucket = server.address("photos")
+        expect(try await server.run("put", bucket), ends: 0, with: "2 copied, 0 were there")
+        let altered = try #require(before.keys.first { $0.hasSuffix("/a.jpg") })
+        var bytes = try #require(before[altered])
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: URL(filePath: "\(house.library)/\(altered)"))
+        let moved = try await server.run("move", "--until", "2017", bucket)
+        #expect(moved.status == 3 && moved.lines.contains("1 moved, 1 not"), "\(moved.lines)")
+        #expect(
+            moved.lines.contains { $0.contains("stays: its file in the library has other bytes") }, "\(moved.lines)")
+        #expect(library(of: house) == [altered: bytes])
+        try before[altered]?.write(to: URL(filePath: "\(house.library)/\(altered)"))
+        let lying = try await LyingServer(in: house)
+        for kind in ["rotten", "cut"] {
+            let program = try lying.store("move", kind, of: house.path("photoinbox.toml"), "--until", "2017")
+            let end = try await program.ending()
+            #expect(end != .status(0) && program.lines.contains("0 moved, 1 not"), "\(kind): \(program.lines)")
+            #expect(library(of: house) == [altered: try #require(before[altered])], "\(kind)")
+        }
+        let honest = try lying.store("move", "honest", of: house.path("photoinbox.toml"), "--until", "2017")
+        #expect(try await honest.ending() == .status(0), "\(honest.lines)")
+        #expect(library(of: house).isEmpty)
+        try await daemon.stop()
+        // Without a daemon nothing is copied for nothing.
+        let none = try lying.store("move", "none", of: house.path("photoinbox.toml"), "--from", "2000")
+        #expect(try await none.ending() == .status(69), "\(none.lines)")
+    }
+
+    @Test(
+        "After SIGKILL to the daemon, the command or the server, each photo is in the library or the bucket, where the catalogue has it; then all are moved"
+    )
+    func killsMoving() async throws {
+        let photos = try (0..<24).map { (name: "\($0).jpg", year: 2017, content: try Photos.large($0, bytes: 200_000)) }
+        let (house, first, before) = try await house(photos)
+        let server = try await ObjectServer(in: house)
+        var daemon = first
+        enum Victim: CaseIterable { case daemon, command, server }
+        for round in 0..<9 {
+            let victim = Victim.allCases[round % 3]
+            let bucket = "photos/round\(round)"
+            async let run = server.run("move", "--until", "2024", server.address(bucket))
+            _ = try await poll {
+                library(of: house).count
+            } until: {
+                $0 <= 22 - round
+            }
+            switch victim {
+            case .daemon:
+                daemon.signal(SIGKILL)
+                #expect(try await daemon.ending() == .signal(SIGKILL))
+            case .command: server.killCommands()
+            case .server:
+                try await server.kill()
+                try await server.start()
+            }
+            _ = try await run
+            let there = library(of: house)
+            for (path, photo) in before {
+                let local = there[path] ?? there.first { $0.key.contains(".photo-inbox") && $0.value == photo }?.value
+                if local != photo {
+                    #expect(try await server.object("\(bucket)/\(path)") == photo, "\(victim) \(path)")
+                }
+            }
+            if victim == .daemon { daemon = try await house.start(configuration: Self.configuration) }
+            let rest = try await server.run("move", "--until", "2024", server.address(bucket))
+            #expect(rest.status == 0, "\(rest.lines)")
+            #expect(library(of: house).isEmpty)
+            #expect(
+                try await server.run("verify", server.address(bucket)).lines.last
+                    == "24 are there, with the recorded SHA-256")
+            #expect(try await house.ask("verify").status == 0)
+            house.expectNoTemporaries()
+            expect(
+                try await server.run("get", "--until", "2024", server.address(bucket)), ends: 0,
+                with: "24 brought back")
+            _ = try await poll {
+                library(of: house)
+            } until: {
+                $0 == before
+            }
+            _ = try await poll {
+                house.files(in: house.inbox).count
+            } until: {
+                $0 == 0
+            }
+        }
+        try await daemon.stop()
+    }
+}
