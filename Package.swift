@@ -302,7 +302,7 @@ let package = Package(
                 "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "DropPages", "DropStore",
                 "Explaining", "FileValues", "HTTPValues", "LinuxKernel", "PhotoModel", "Renditions",
                 "Reporting",
-                "Settings", "SystemMonitor", "Systemd",
+                "Settings", "Storing", "SystemMonitor", "Systemd",
                 "WebAccounts", "WebPages", "WebServing", system,
             ]),
         // Programs. A package has one for the daemon, the command, downloads and pages, `photoinbox`; see

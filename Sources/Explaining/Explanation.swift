@@ -238,7 +238,11 @@ package struct Explanation {
         add("place", photo.photo.library.appending(photo.photo.libraryPath).escaped)
         if photo.photo.isInBucket, let moved = evidence.requests.first(where: { $0.request.what == .store }) {
             let how = "\(shortTime(moved.endedAt ?? moved.request.at, now: now)) by \(printable(moved.request.asker))"
-            add("moved", "to a bucket \(how); photoinbox store get brings it back")
+            add("moved", "to a bucket \(how)")
+            if let day = photo.photo.captured.map({ shellQuoted(String($0.local.prefix(10))) }) {
+                let bucket = shellQuoted(photo.photo.library.escaped)
+                addCommand("back", "store get --from \(day) --until \(day) \(bucket)")
+            }
         }
         if let captured = photo.photo.captured {
             add("date", "\(printable(captured.text)), from \(printable(captured.source))")
@@ -289,7 +293,9 @@ package struct Explanation {
         if verdict == .duplicate, newest.outcome.destination != nil {
             addCommand("discard", "discard \(newest.id) --yes")
         }
-        if [.filed, .inLibrary].contains(verdict), newest.outcome.outcome == .filed, evidence.photo?.supersededAt == nil
+        let isMoved = evidence.photo?.photo.isInBucket == true
+        if [.filed, .inLibrary].contains(verdict), newest.outcome.outcome == .filed, !isMoved,
+            evidence.photo?.supersededAt == nil
         {
             addCommand("undo", "undo \(newest.id)")
         }

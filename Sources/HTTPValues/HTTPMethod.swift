@@ -29,6 +29,7 @@ package enum HTTPStatus: Int, Hashable, Sendable, CaseIterable {
     case partialContent = 206
     case multiStatus = 207
     case notModified = 304
+    case temporaryRedirect = 307
     case permanentRedirect = 308
     case badRequest = 400
     case unauthorized = 401

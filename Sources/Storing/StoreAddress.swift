@@ -1,10 +1,14 @@
 package import FileValues
+import Glibc
 import HTTPValues
+import LinuxKernel
 
-/// Why an address, or credentials, cannot be used; a clause for people.
+/// Why an address, or credentials, cannot be used; a clause for people, and what to do.
 package struct StoreRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    init(_ description: String) { self.description = description }
+    package let action: String?
+
+    init(_ description: String, action: String? = nil) { (self.description, self.action) = (description, action) }
 }
 
 /// Where photos are kept at a server that speaks S3: a bucket, and what all keys in it begin with. A value.
@@ -90,10 +94,12 @@ package struct StoreCredentials: Hashable, Sendable {
     let secret: String
     /// Of credentials that end: X-Amz-Security-Token.
     let token: String?
+    /// Of a file that names one.
+    let region: String?
 
     /// - Parameter absence: the reason if one of both is missing.
     private init(
-        name: String?, secret: String?, token: String?, of place: String, absence: String
+        name: String?, secret: String?, token: String?, region: String? = nil, of place: String, absence: String
     ) throws(StoreRefusal) {
         guard let name, let secret, !name.isEmpty, !secret.isEmpty else {
             throw StoreRefusal(absence)
@@ -103,7 +109,7 @@ package struct StoreCredentials: Hashable, Sendable {
         guard !name.utf8.contains(UInt8(ascii: ":")), all.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw StoreRefusal("\(place) has credentials with characters that none have")
         }
-        (self.name, self.secret, self.token) = (name, secret, token)
+        (self.name, self.secret, self.token, self.region) = (name, secret, token, region)
     }
 
     /// From AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.
@@ -114,6 +120,22 @@ package struct StoreCredentials: Hashable, Sendable {
             absence:
                 "no credentials: give --credentials FILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
         )
+    }
+
+    /// From a file; see ``init(file:named:)``. Links are followed: secrets are often given by one. Throws ``SystemCallError`` and
+    /// ``StoreRefusal``, also for a file that everybody can read.
+    package init(at path: BytePath) throws {
+        let file = try descriptorCall("open", path: path) {
+            path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        }
+        let status = try FileStatus(of: file)
+        guard status.kind == .regular else {
+            throw StoreRefusal("\(path) is not a file", action: "Give the file with the credentials.")
+        }
+        if status.mode & 0o004 != 0 {
+            throw StoreRefusal("everybody can read the credentials in \(path)", action: "chmod o-r \(path)")
+        }
+        try self.init(file: try file.read(64 << 10), named: "\(path)")
     }
 
     /// From the section `[default]`, or the lines before any, of a file as AWS's own programs have it.
@@ -132,7 +154,7 @@ package struct StoreCredentials: Hashable, Sendable {
         }
         try self.init(
             name: values["aws_access_key_id"], secret: values["aws_secret_access_key"],
-            token: values["aws_session_token"], of: name,
+            token: values["aws_session_token"], region: values["region"], of: name,
             absence: "\(name) has no aws_access_key_id and aws_secret_access_key")
     }
 }

@@ -7,6 +7,7 @@ import LinuxKernel
 import Settings
 import SystemMonitor
 import SystemPackage
+import WebServing
 
 /// Files of the library. On a queue of its own: the library may be on a slow disk, or one that hangs.
 actor Originals {
@@ -16,11 +17,10 @@ actor Originals {
     private let places: Places
     private var catalogue: KeptCatalogue
     nonisolated let downloads = Downloads()
-    /// See ``PageServer/Options/mayNotOpen``.
-    private let mayNotOpen: @Sendable () -> Bool
+    private let options: PageServer.Options
 
-    init(_ places: Places, mayNotOpen: @escaping @Sendable () -> Bool) {
-        (self.places, self.mayNotOpen) = (places, mayNotOpen)
+    init(_ places: Places, _ options: PageServer.Options) {
+        (self.places, self.options) = (places, options)
         catalogue = KeptCatalogue(places)
     }
 
@@ -37,6 +37,7 @@ actor Originals {
         guard let stored = found, stored.supersededAt == nil, key.isOf(stored.photo.sha256) else { return nil }
         let photo = stored.photo
         guard !isFilm || photo.part.role == "film" else { return nil }
+        if photo.isInBucket { throw moved(photo, isFilm: isFilm) }
         guard
             let content = OpenContent(
                 try open(photo), named: photo.originalName, queue: queue, tag: EntityTag(hexadecimal(photo.sha256)),
@@ -45,13 +46,25 @@ actor Originals {
         return (content, photo.sha256)
     }
 
+    /// Of a photo that is in a bucket: a download is sent there. A page may not play a film of another host.
+    private func moved(_ photo: PhotoRecord, isFilm: Bool) -> Refusal {
+        let place = photo.library.escaped
+        do {
+            guard let link = try options.link(photo) else {
+                return Refusal(
+                    .gone, "it was moved to \(place)", action: "photoinbox store get brings photos back from there.")
+            }
+            if isFilm { return Refusal(.gone, "it was moved to \(place)", action: "It can be downloaded.") }
+            return Refusal(
+                WebResponse(.text, .bytes(Array("\(link)\n".utf8)), .temporaryRedirect, fields: [("Location", link)]))
+        } catch {
+            options.log("no original from \(place): \(error)")
+            return Refusal(.unavailable, "it was moved to \(place), and no address for it can be made: \(error)")
+        }
+    }
+
     /// In the configured library alone, whatever path the catalogue has.
     private func open(_ photo: PhotoRecord) throws(Refusal) -> OwnedDescriptor {
-        if photo.isInBucket {
-            throw Refusal(
-                .gone, "it was moved to \(photo.library.escaped)",
-                action: "photoinbox store get brings photos back from there.")
-        }
         let library = places.settings?.library?.path ?? photo.library
         guard library == photo.library || (try? realPath(library)) == (try? realPath(photo.library)) else {
             throw Refusal(
@@ -65,7 +78,7 @@ actor Originals {
                     .unavailable, "the library \(library.escaped) cannot be opened: \(error.code)",
                     action: "See what is: photoinbox status", seconds: 60)
             }
-            if mayNotOpen() {
+            if options.mayNotOpen() {
                 throw Refusal(.unavailable, "the library was mounted again", action: "Try again.", seconds: 3)
             }
             throw Self.forbidden

@@ -1,3 +1,4 @@
+package import Catalogue
 package import CommandContact
 import CommandSupport
 import ControlProtocol
@@ -24,6 +25,9 @@ package struct PageServer: Sendable {
         /// Asked when the library may not be opened: whether the program has given up access to what is at its path now. Then it
         /// ends soon.
         package var mayNotOpen: @Sendable () -> Bool = { false }
+        /// The address at which the original of a photo that was moved to a bucket can be downloaded for some minutes; nil if nothing
+        /// is known of the bucket. Throws a clause.
+        package var link: @Sendable (PhotoRecord) throws -> String? = { _ in nil }
         /// Writes a line for the administrator.
         package var log: @Sendable (String) -> Void = { _ in }
 
@@ -48,7 +52,7 @@ package struct PageServer: Sendable {
         let looks = DaemonClient(runtime: places.runtime, purpose: "state")
         self.looks = looks
         live = LiveHub { await looks.liveEvent() }
-        wall = Wall(places, views, records, looks, mayNotOpen: options.mayNotOpen)
+        wall = Wall(places, views, records, looks, options)
     }
 
     package func answer(to request: WebRequest) async -> WebResponse {

@@ -69,12 +69,11 @@ struct Wall: Sendable {
     private let looks: DaemonClient
 
     init(
-        _ places: Places, _ views: PhotoViews, _ records: Records, _ looks: DaemonClient,
-        mayNotOpen: @escaping @Sendable () -> Bool
+        _ places: Places, _ views: PhotoViews, _ records: Records, _ looks: DaemonClient, _ options: PageServer.Options
     ) {
         wall = WallRecords(places, views.open)
         searches = WallSearches(places)
-        originals = Originals(places, mayNotOpen: mayNotOpen)
+        originals = Originals(places, options)
         (self.records, self.looks) = (records, looks)
     }
 

@@ -9,6 +9,7 @@ import PhotoModel
 import Renditions
 import Reporting
 import Settings
+import Storing
 import SystemPackage
 package import WebAccounts
 import WebPages
@@ -38,6 +39,7 @@ package struct WebProgram {
         let drop = OwnDrop(places, inbox: inbox, log: Self.program.log)
         try drop.requireInbox()
         options.drop = drop.way
+        options.link = Self.link(by: Self.people(of: places).parent)
     }
 
     /// The file of people that belongs to a configuration, or to a state directory without one.
@@ -79,6 +81,7 @@ package struct WebProgram {
         }
         // With a mistake in the configuration nobody knows whether there is one; photoinbox-drop says what is wrong.
         if places.settings?.dropInbox != nil || places.hasMistakes { options.drop = DropProgram.relay }
+        options.link = Self.link(by: people.parent)
         confine(to: people.parent, writing: BytePath(own))
         guard let library = places.settings?.library?.path else { return }
         // Landlock's rule is for the directory, not for its path: a disk that is mounted later, or again, is another one.
@@ -90,6 +93,18 @@ package struct WebProgram {
             guard directory() != ruled else { return false }
             if ending.begin() { Self.program.log("another directory is at \(library); starting anew") }
             return true
+        }
+    }
+
+    /// Addresses of objects, signed by the credentials in web.bucket beside the configuration, if that is there.
+    private static func link(by directory: BytePath) -> @Sendable (PhotoRecord) throws -> String? {
+        { photo in
+            let credentials: StoreCredentials
+            do { credentials = try StoreCredentials(at: directory.appending("web.bucket")) } catch let error
+                as SystemCallError where error.code == .noSuchFileOrDirectory
+            { return nil }
+            return try StoreAddress("\(photo.library)").link(
+                to: photo.libraryPath, named: photo.originalName, by: credentials, now: Moment.now.wall, seconds: 600)
         }
     }
 

@@ -1,6 +1,7 @@
 import ControlProtocol
 import FileValues
 import Foundation
+import FoundationNetworking
 import Glibc
 import LinuxKernel
 import TestSupport
@@ -63,6 +64,12 @@ extension EndToEnd.Storing {
         let explained = try await house.ask("explain", "inbox/a.jpg")
         #expect(explained.text.contains("\(bucket)/\(path("a.jpg"))"), "\(explained.lines)")
         #expect(explained.text.contains("to a bucket"), "\(explained.lines)")
+        #expect(explained.text.contains("--from 2017-07-09 --until 2017-07-09 \(bucket)"), "\(explained.lines)")
+        #expect(!explained.text.contains("photoinbox undo"), "\(explained.lines)")
+        // A set is taken back as a whole, or not at all.
+        let part = try await house.ask("undo", "inbox/b.xmp", "--yes")
+        #expect(part.status == 1 && part.text.contains("photoinbox store get"), "\(part.lines)")
+        #expect(library(of: house) == left)
         let undone = try await house.ask("undo", "inbox/a.jpg", "--yes")
         #expect(undone.status == 1 && undone.text.contains("photoinbox store get"), "\(undone.lines)")
         expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "0 moved")
@@ -123,6 +130,51 @@ extension EndToEnd.Storing {
         try await last.line(holding: "as \(before.keys.first ?? "")")
         #expect(library(of: house) == before)
         try await last.stop()
+    }
+
+    @Test(
+        "The pages have the pictures of a photo that was moved, and send a download of it to the bucket for some minutes"
+    )
+    func pages() async throws {
+        let house = try House()
+        let daemon = try await house.start(configuration: Self.configuration + "[pictures]\nenabled = \"yes\"\n")
+        let photo = try Photos.named("live.jpg")
+        let name = "Säntis 1+2.jpg"
+        try house.drop(photo, as: name)
+        try await daemon.lines(holding: ["filed inbox/\(name)", ".jpg made"])
+        let server = try await ObjectServer(in: house)
+        let bucket = server.address("photos/desk")
+        expect(try await server.run("move", "--from", "2000", bucket), ends: 0, with: "1 moved")
+        let shown = try await house.ask("explain", "inbox/\(name)", "--json").text
+        let mark = try #require(shown.firstMatch(of: #/"sha256":"([0-9a-f]{8})/#)?.1)
+        let key = "1-\(mark)"
+        let pages = try house.pages()
+        let client = try await pages.client()
+        try await client.signIn(with: try await pages.link())
+        #expect(try await client.content("t/\(key)").status == 200)
+        #expect(try await client.content("p/\(key)").status == 200)
+        // Without credentials it is said where the original is.
+        let gone = try await client.content("o/\(key)")
+        #expect(gone.status == 410 && String(decoding: gone.bytes, as: UTF8.self).contains("photoinbox store get"))
+        let file = house.path("web.bucket")
+        let keys =
+            "[default]\naws_access_key_id = \(ObjectServer.name)\naws_secret_access_key = \(ObjectServer.secret)\n"
+        try write(Data("\(keys)region = eu-central-2\n".utf8), to: file)
+        chmod(file, 0o644)
+        #expect(try await client.content("o/\(key)").status == 503)
+        chmod(file, 0o600)
+        let link = try await client.content("o/\(key)")
+        let text = String(decoding: link.bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(link.status == 307 && text.contains("eu-central-2%2Fs3"), "\(text)")
+        func get(_ text: String) async throws -> (data: Data, status: Int, name: String?) {
+            let (data, answer) = try await URLSession.shared.data(from: try #require(URL(string: text)))
+            let head = answer as? HTTPURLResponse
+            return (data, head?.statusCode ?? 0, head?.value(forHTTPHeaderField: "Content-Disposition"))
+        }
+        let got = try await get(text)
+        #expect(got.status == 200 && got.data == photo, "\(got.status)")
+        #expect(try await get(text.replacing("X-Amz-Expires=600", with: "X-Amz-Expires=601")).status == 403)
+        try await daemon.stop()
     }
 
     @Test(

@@ -35,6 +35,10 @@ struct RequestRunner {
     nonisolated(nonsending) func carryOut(
         _ request: FileRequest, _ all: [OperationFacts]
     ) async -> [RequestResult] {
+        // A set is not torn because a part of it is in a bucket.
+        if case .undo = request.what, let moved = all.first(where: { $0.photo?.photo.isInBucket == true }) {
+            return [await carryOut(request, moved, expecting: nil)]
+        }
         guard let expected = request.expected else { return await carryOutEach(request, all) }
         guard expected.count == all.count else {
             return all.prefix(1).map { RequestResult(answer: ControlAnswer(RequestRefusal.changed($0.outcome))) }

@@ -213,29 +213,13 @@ struct StoreCommand: Command {
                 throw CommandFailure(.configuration, "\(error)")
             }
         }
-        let (bytes, status): ([UInt8], FileStatus)
-        do throws(SystemCallError) {
-            // Links are followed: secrets are often given by one.
-            let file = try descriptorCall("open", path: path) {
-                path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-            }
-            status = try FileStatus(of: file)
-            bytes = status.kind == .regular ? try file.read(64 << 10) : []
-        } catch {
+        do { return try StoreCredentials(at: path) } catch let refusal as StoreRefusal {
+            throw CommandFailure(.configuration, refusal.description, action: refusal.action)
+        } catch let error as SystemCallError {
             let failure = CommandFailure(error)
             guard failure.status == .failed else { throw failure }
             throw CommandFailure(.configuration, failure.message, action: failure.action)
-        }
-        guard status.kind == .regular else {
-            throw CommandFailure(.configuration, "\(path) is not a file", action: "Give the file with the credentials.")
-        }
-        if status.mode & 0o004 != 0 {
-            throw CommandFailure(
-                .configuration, "everybody can read the credentials in \(path)", action: "chmod o-r \(path)")
-        }
-        do throws(StoreRefusal) { return try StoreCredentials(file: bytes, named: "\(path)") } catch {
-            throw CommandFailure(.configuration, "\(error)")
-        }
+        } catch { throw CommandFailure(.configuration, "\(error)") }
     }
 
     /// The photos of the events on standard input, by their numbers.

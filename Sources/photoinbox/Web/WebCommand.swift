@@ -50,6 +50,9 @@ struct WebCommand: DaemonCommand {
         Adding one again makes a new password, and the device still sees what it has sent. One that is added after its removal is
         another, and sees nothing of that.
 
+        Of a photo that "photoinbox store move" has moved, a download is sent to the bucket, for ten minutes, if web.bucket beside
+        web.users has credentials that may read there, in the form of photoinbox-store(1).
+
         EXIT STATUS:
           0   done
           1   the port is taken, or the file cannot be written
