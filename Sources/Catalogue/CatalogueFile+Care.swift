@@ -62,6 +62,11 @@ extension CatalogueFile {
         for row in same {
             let id: Int64 = try row.value("id")
             let path = try row.path("library_path")
+            if try db.value(
+                Bool.self, "SELECT EXISTS (SELECT 1 FROM request WHERE photo_id = ? AND step = 'begun')", [id]) == true
+            {
+                return .beingFiled
+            }
             // One that was moved to a bucket is back.
             guard try missing.contains(id) || !row.path("library").isAbsolute else {
                 // Two photos may have sidecars of the same bytes.
@@ -160,9 +165,12 @@ extension CatalogueFile {
     package func strike(_ photos: some Sequence<Int64>, at time: FileTime) throws(CatalogueError) {
         try write("striking photos that are missing") { db in
             for id in photos {
+                // What a request is moving is not missing.
                 try db.run(
-                    "UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL",
-                    [time.nanosecondsSince1970, id])
+                    """
+                    UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL
+                        AND NOT EXISTS (SELECT 1 FROM request WHERE photo_id = photo.id AND step = 'begun')
+                    """, [time.nanosecondsSince1970, id])
             }
         }
     }

@@ -41,6 +41,13 @@ extension CatalogueFile {
                     try db.run("DELETE FROM damage WHERE photo_id = ?", [id])
                     continue
                 }
+                // It may have been moved since it was looked for.
+                let place = try db.first(
+                    """
+                    SELECT library FROM photo WHERE id = ? AND superseded_at IS NULL
+                        AND NOT EXISTS (SELECT 1 FROM request WHERE photo_id = photo.id AND step = 'begun')
+                    """, [id])
+                guard try place?.path("library").isAbsolute == true else { continue }
                 let isKnown = try db.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM damage WHERE photo_id = ?)", [id])
                 if isKnown != true { new.insert(id) }
                 try db.run(

@@ -73,15 +73,36 @@ extension CatalogueFile {
                 UPDATE photo SET superseded_at = coalesce(superseded_at, ?1), undone_by = ?2
                 WHERE id = (SELECT photo_id FROM request WHERE id = ?2 AND what = 'undo')
                 """, [at.nanosecondsSince1970, id])
+            // Its file is removed: whatever was recorded of it meanwhile, this is where its bytes are.
             try db.run(
                 """
-                UPDATE photo SET library = ?1
-                WHERE id = (SELECT photo_id FROM request WHERE id = ?2 AND what = 'store') AND superseded_at IS NULL
-                """, [move.destinationRoot, id])
+                UPDATE photo SET library = ?1, library_path = ?2, superseded_at = NULL, superseded_by = NULL
+                WHERE id = (SELECT photo_id FROM request WHERE id = ?3 AND what = 'store') AND undone_by IS NULL
+                    AND (superseded_at IS NULL OR NOT EXISTS (
+                        SELECT 1 FROM photo AS other WHERE other.sha256 = photo.sha256 AND other.superseded_at IS NULL))
+                """, [move.destinationRoot, move.destinationPath, id])
             try db.run(
                 "DELETE FROM damage WHERE photo_id = (SELECT photo_id FROM request WHERE id = ? AND what = 'store')",
                 [id])
         }
+    }
+
+    /// Has moves to a bucket that are under way, of inboxes which are configured no longer, be finished by another inbox: they
+    /// concern the library alone.
+    package func assignRequests(to inbox: String, unlessOf configured: some Collection<String>) throws(CatalogueError) {
+        try write("assigning requests of inboxes that are gone") { db in
+            let isOpen = "step = 'begun' AND what = 'store' AND inbox IS NOT NULL"
+            let others = try db.values(
+                String.self, "SELECT DISTINCT inbox FROM request WHERE \(isOpen)\(db.words.own.isInbox("inbox"))")
+            for other in others where !configured.contains(other) {
+                try db.run("UPDATE request SET inbox = ? WHERE \(isOpen) AND inbox = ?", [inbox, other])
+            }
+        }
+    }
+
+    /// Whether a request about this photo is under way.
+    package func isRequestUnderWay(ofPhoto id: Int64) throws(CatalogueError) -> Bool {
+        try requests(ofPhoto: id).contains { $0.step == .begun }
     }
 
     /// Records that the files which these requests put into the trash are deleted.

@@ -34,9 +34,9 @@ package enum ControlCommand: Hashable, Sendable {
     case discard(operation: Int64)
     /// Removes a filed photo from the library, with all of its set unless `alone`.
     case undo(operation: Int64, alone: Bool = false)
-    /// Removes a photo from the library, by its identifier, since the bucket of this address has been seen to have its bytes;
-    /// it is recorded there.
-    case store(photo: Int64, bucket: BytePath, sha256: [UInt8])
+    /// Removes a photo from the library, by its identifier and its path there, since the bucket of this address has been seen to
+    /// have its bytes under this path; it is recorded there.
+    case store(photo: Int64, path: BytePath, bucket: BytePath, sha256: [UInt8])
 
     /// Whether the library has photos of these contents, by their SHA-256: at most ``knownLimit``.
     case known([[UInt8]])

@@ -77,8 +77,9 @@ extension ControlRequest {
         case .undo(let operation, let alone):
             fields.operation = operation
             if alone { fields.alone = true }
-        case .store(let photo, let bucket, let hash):
+        case .store(let photo, let path, let bucket, let hash):
             (fields.photos, fields.sha256) = ([photo], [hexadecimal(hash)])
+            fields.files = [ControlPath(path)]
             fields.bucket = String(decoding: bucket.bytes, as: UTF8.self)
         case .known(let hashes): fields.sha256 = hashes.map { hexadecimal($0) }
         case .outcomes(let inbox, let files, let after):
@@ -120,15 +121,16 @@ extension Fields {
         case "discard": return .discard(operation: try need(operation, "operation", id))
         case "undo": return .undo(operation: try need(operation, "operation", id), alone: alone ?? false)
         case "store":
-            guard let photo = photos?.first, photos?.count == 1, let hash = try hashes(id).first, sha256?.count == 1
-            else {
-                throw RequestMistake(message: "\"photos\" and \"sha256\" must have one element", id: id)
+            let (photos, paths) = (photos ?? [], files ?? [])
+            guard let hash = try hashes(id).first, sha256?.count == 1, photos.count == 1, paths.count == 1 else {
+                throw RequestMistake(
+                    message: "\"photos\", \"files\" and \"sha256\" must have one element each", id: id)
             }
             let bucket = try need(bucket, "bucket", id)
-            guard bucket.firstRange(of: "://") != nil, bucket.utf8.count <= 2_048,
+            guard ["http://", "https://"].contains(where: bucket.hasPrefix), bucket.utf8.count <= 2_048,
                 bucket.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
             else { throw RequestMistake(message: "\"bucket\" is no address", id: id) }
-            return .store(photo: photo, bucket: BytePath(bucket), sha256: hash)
+            return .store(photo: photos[0], path: try paths[0].path(id), bucket: BytePath(bucket), sha256: hash)
         case "known": return .known(try hashes(id))
         case "outcomes":
             let files = try (files ?? []).map { file throws(RequestMistake) in try file.path(id) }

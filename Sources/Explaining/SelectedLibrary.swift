@@ -20,7 +20,8 @@ package struct SelectedLibrary {
     /// The one that is `named`, else the configured one, else the one last filed into.
     package init(named: BytePath? = nil, _ places: Places, _ catalogue: CatalogueFile) throws {
         let known = try catalogue.libraries()
-        let last = try catalogue.photos(matching: PhotoFilter(), limit: 1).first?.photo.library
+        let last = try catalogue.photos(matching: PhotoFilter(), limit: 100).first { !$0.photo.isInBucket }?.photo
+            .library
         if let named {
             guard let found = try? Self.spelling(of: named, in: catalogue), known.contains(found) else {
                 throw CommandFailure(

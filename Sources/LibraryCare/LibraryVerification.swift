@@ -95,10 +95,16 @@ package struct LibraryVerification {
             guard let end = photos.last else { return (missing, recorded) }
             for stored in photos where stored.photo.library == library {
                 recorded += 1
-                if isMissing(stored.photo.libraryPath) { missing.insert(stored.id) }
+                if isMissing(stored.photo.libraryPath), try isExpected(stored) { missing.insert(stored.id) }
             }
             last = end.id
         }
+    }
+
+    /// Whether its file is to be there still: a request may be moving it, or have moved it.
+    private func isExpected(_ stored: StoredPhoto) throws(CatalogueError) -> Bool {
+        guard try catalogue.photo(id: stored.id)?.photo.library == library else { return false }
+        return try !catalogue.isRequestUnderWay(ofPhoto: stored.id)
     }
 
     private func isMissing(_ path: BytePath) -> Bool {
@@ -123,7 +129,9 @@ package struct LibraryVerification {
             return .unreadable("\(error.cause)")
         }
         // It may have been undone or replaced after its row was read.
-        guard let now = try? catalogue.photo(id: stored.id), now.supersededAt == nil else { return nil }
+        guard let now = try? catalogue.photo(id: stored.id), now.supersededAt == nil,
+            (try? isExpected(stored)) == true
+        else { return nil }
         if now.photo.libraryPath != photo.libraryPath { return try verify(now) }
         return isMissing(photo.libraryPath) ? .missing : .damaged
     }

@@ -16,6 +16,8 @@ package struct StoreFailure: Error, Hashable, Sendable {
         case passing
         /// The bucket or the credentials: nothing works until somebody changes something.
         case all
+        /// The daemon.
+        case daemon
     }
 
     package let scope: Scope
@@ -179,9 +181,11 @@ package actor ObjectStore {
     /// could not be removed.
     package func test() async throws(StoreFailure) -> String? {
         let (one, other) = (try TestContent("photo-inbox, a test\n"), try TestContent("photo-inbox, a taste\n"))
-        let key = address.key(of: FileNames.temporary(FileNames.makeToken()))
+        let name = FileNames.temporary(FileNames.makeToken())
+        let key = address.key(of: name)
         let made = try await put(one, key, ["If-None-Match: *", Self.checksum(one.hash)])
         guard (200...299).contains(made.status) else { throw failure(made) }
+        let isHere = (try? FileStatus(of: name, beneath: library.descriptor)) != nil
         let again = try await put(other, key, ["If-None-Match: *", Self.checksum(other.hash)])
         let second = key + Array("-2".utf8)
         let wrong = try await put(one, second, [Self.checksum(other.hash)], claiming: other.hash)
@@ -189,6 +193,7 @@ package actor ObjectStore {
         let missing = try await perform("HEAD", key + Array("-3".utf8))
         let removed = try await perform("DELETE", key)
         _ = try? await perform("DELETE", second)
+        if isHere { throw StoreFailure(.all, "its objects are the library's own files: it is no other copy") }
         guard again.status == 412 else {
             throw StoreFailure(
                 .all,

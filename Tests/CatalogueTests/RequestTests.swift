@@ -1,7 +1,8 @@
-import Catalogue
 import FileValues
 import LinuxKernel
 import Testing
+
+@testable import Catalogue
 
 @Suite("Rows of requests", .withEachEngine)
 struct RequestTests {
@@ -112,6 +113,45 @@ struct RequestTests {
         // A file with its bytes that lies in the library is the photo again.
         #expect(try catalogue.adopt([photo(1)], at: noon) == [.moved(filed.photo, from: photo(1).libraryPath)])
         #expect(try catalogue.libraries() == ["/srv/photos"])
+    }
+
+    @Test(
+        "While a photo is moved to a bucket nobody strikes, adopts or reports it; what was recorded meanwhile does not count"
+    )
+    func storing() throws {
+        let place = try Place()
+        defer { withExtendedLifetime(place) {} }
+        let catalogue = try place.open()
+        let filed = try catalogue.file(1)
+        try catalogue.closeFiled()
+        let bucket: BytePath = "https://nas.example.org/photos"
+        let move = RequestedMove(
+            token: "s1", sourceRoot: "/srv/photos", sourcePath: photo(1).libraryPath, destinationRoot: bucket,
+            destinationPath: photo(1).libraryPath, sha256: photo(1).sha256, identity: identity(1))
+        let wanted = request(.store, outcome: filed.outcome, photo: filed.photo, move)
+        let id = try catalogue.recordRequest(wanted, step: .begun)
+        #expect(try catalogue.isRequestUnderWay(ofPhoto: filed.photo))
+        try catalogue.strike([filed.photo], at: noon)
+        #expect(try catalogue.photo(id: filed.photo)?.supersededAt == nil)
+        #expect(try catalogue.record(damage: [filed.photo: "it is missing"], at: noon).isEmpty)
+        var elsewhere = photo(1)
+        elsewhere.libraryPath = "album/best.jpg"
+        #expect(try catalogue.adopt([elsewhere], missing: [filed.photo], at: noon) == [.beingFiled])
+        // The inbox is configured no longer.
+        try catalogue.assignRequests(to: "card", unlessOf: ["card", "desk"])
+        try catalogue.assignRequests(to: "desk", unlessOf: ["desk"])
+        #expect(try catalogue.pendingRequests(inbox: "card").isEmpty)
+        #expect(try catalogue.pendingRequests(inbox: "desk").map(\.id) == [id])
+        // A program of an earlier version has struck it, or moved its row.
+        try catalogue.write("a test") { db in
+            try db.run("UPDATE photo SET superseded_at = 1, library_path = ?", [BytePath("album/best.jpg")])
+        }
+        try catalogue.endRequest(id, at: noon, move: move)
+        let moved = try #require(try catalogue.photo(withHash: photo(1).sha256))
+        #expect(moved.id == filed.photo && moved.photo.library == bucket)
+        #expect(moved.photo.libraryPath == photo(1).libraryPath && moved.supersededAt == nil)
+        #expect(try catalogue.record(damage: [filed.photo: "it is missing"], at: noon).isEmpty)
+        #expect(try catalogue.damage(ofPhoto: filed.photo) == nil)
     }
 
     @Test("A release as it is is found by inbox, size and content as soon as it begins")

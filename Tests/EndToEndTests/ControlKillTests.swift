@@ -164,7 +164,10 @@ extension EndToEnd {
                 let hash = bytes(
                     ofHexadecimal: try #require(shown.firstMatch(of: #/"sha256":"([0-9a-f]{64})/#)?.1).utf8)
                 let request = ControlRequest(
-                    .store(photo: Int64(round + 1), bucket: bucket, sha256: try #require(hash)))
+                    .store(
+                        photo: Int64(round + 1), path: BytePath("\(Photos.day)/a.jpg"), bucket: bucket,
+                        sha256: try #require(hash)
+                    ))
                 let socket = try house.connection()
                 let frame = framed(request.json())
                 #expect(Glibc.send(socket.raw, frame, frame.count, Int32(MSG_NOSIGNAL)) == frame.count)
@@ -173,6 +176,13 @@ extension EndToEnd {
                 daemon.signal(SIGKILL)
                 #expect(try await daemon.ending() == .signal(SIGKILL))
                 #expect(house.places(of: photo).count <= 1)
+                // As after a move to another disk: the same files with other inodes.
+                if round % 2 == 1 {
+                    for (path, content) in house.files(in: house.library) where content == photo {
+                        try write(content, to: "\(house.library)/\(path).copy")
+                        rename("\(house.library)/\(path).copy", "\(house.library)/\(path)")
+                    }
+                }
                 daemon = try await house.start(configuration: House.oneCard)
                 // By the answer to another request of this inbox, what was interrupted is finished or taken back.
                 _ = try await poll {
@@ -195,6 +205,64 @@ extension EndToEnd {
                 try await daemon.stop()
             }
             #expect((1...11).contains(gone), "\(gone) were gone")
+        }
+
+        @Test(
+            "The same at each call of the daemon that changes something",
+            .enabled(if: canTrace, "skipped: needs strace"), .timeLimit(.minutes(60)))
+        func daemonKilledAtEachCallWhileStoring() async throws {
+            let house = try House()
+            let photo = try Photos.unique(1)
+            let bucket: BytePath = "https://nas.example.org/photos"
+            var (id, kills, gone): (Int64, Int, Int) = (0, 0, 0)
+            for calls in Self.calls {
+                for number in 1..<40 {
+                    id += 1
+                    var daemon = try await house.start(configuration: House.oneCard)
+                    try house.drop(photo, as: "a.jpg")
+                    try await daemon.lines(holding: ["filed card/a.jpg as"])
+                    let shown = try await house.ask("explain", "card/a.jpg", "--json").text
+                    let digits = try #require(shown.firstMatch(of: #/"sha256":"([0-9a-f]{64})/#)?.1)
+                    let hash = bytes(ofHexadecimal: digits.utf8) ?? []
+                    let tracer = try house.launch(
+                        path: "/usr/bin/strace",
+                        [
+                            "-f", "-o", "/dev/null", "-p", "\(daemon.pid)", "-e",
+                            "inject=\(calls):signal=SIGKILL:when=\(number)",
+                        ])
+                    try await tracer.line(holding: "attached")
+                    let request = ControlRequest(
+                        .store(photo: id, path: BytePath("\(Photos.day)/a.jpg"), bucket: bucket, sha256: hash))
+                    let answer = try? await house.exchange(framed(request.json()))
+                    let survived = answer?.status == 0
+                    tracer.signal(SIGKILL)
+                    _ = try await tracer.ending()
+                    if survived { daemon.signal(SIGKILL) }
+                    #expect(try await daemon.ending() == .signal(SIGKILL))
+                    kills += survived ? 0 : 1
+                    #expect(house.places(of: photo).count <= 1)
+                    daemon = try await house.start(configuration: House.oneCard)
+                    _ = try await poll {
+                        house.places(of: photo).filter { $0.contains(".photo-inbox") }
+                    } until: {
+                        $0.isEmpty
+                    }
+                    let isGone = house.places(of: photo).isEmpty
+                    gone += isGone ? 1 : 0
+                    _ = try await poll {
+                        try await house.ask("explain", "card/a.jpg").text.contains("\(bucket)/")
+                    } until: {
+                        $0 == isGone
+                    }
+                    let next = try await house.exchange(framed(request.json()))
+                    #expect(next?.status == (isGone ? 1 : 0), "\(calls) \(number): \(next?.message ?? "")")
+                    #expect(house.places(of: photo).isEmpty)
+                    house.expectNoTemporaries()
+                    try await daemon.stop()
+                    if survived { break }
+                }
+            }
+            #expect(kills >= 6 && gone >= 3 && gone < kills + 2, "\(kills) kills, \(gone) gone")
         }
 
         /// The number of the last outcome.

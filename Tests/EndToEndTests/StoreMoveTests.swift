@@ -47,10 +47,10 @@ extension EndToEnd.Storing {
         let bucket = server.address("photos/desk")
         #expect(try await server.run("move", bucket).status == 64)
         #expect(library(of: house) == before)
-        expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "2 moved")
+        expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "3 moved")
         let left = library(of: house)
-        #expect(Set(left.keys) == [path("b.xmp"), path("c.jpg")])
-        for name in ["a.jpg", "b.jpg"] {
+        #expect(Set(left.keys) == [path("c.jpg")])
+        for name in ["a.jpg", "b.jpg", "b.xmp"] {
             #expect(try await server.object("photos/desk/\(path(name))") == before[path(name)])
         }
         #expect(try await server.object("photos/desk/\(path("c.jpg"))") == nil)
@@ -59,7 +59,9 @@ extension EndToEnd.Storing {
         #expect(verified.status == 0, "\(verified.lines)")
         expect(
             try await server.run("verify", "--until", "2017", bucket), ends: 0,
-            with: "2 are there, with the recorded SHA-256")
+            with: "3 are there, with the recorded SHA-256")
+        let other = try await server.run("verify", server.address("photos"))
+        #expect(other.lines.contains { $0.contains("3 photos were moved to \(bucket): give that") }, "\(other.lines)")
         #expect(try await house.ask("status").status == 0)
         let explained = try await house.ask("explain", "inbox/a.jpg")
         #expect(explained.text.contains("\(bucket)/\(path("a.jpg"))"), "\(explained.lines)")
@@ -67,7 +69,7 @@ extension EndToEnd.Storing {
         #expect(explained.text.contains("--from 2017-07-09 --until 2017-07-09 \(bucket)"), "\(explained.lines)")
         #expect(!explained.text.contains("photoinbox undo"), "\(explained.lines)")
         // A set is taken back as a whole, or not at all.
-        let part = try await house.ask("undo", "inbox/b.xmp", "--yes")
+        let part = try await house.ask("undo", "inbox/b.jpg", "--yes")
         #expect(part.status == 1 && part.text.contains("photoinbox store get"), "\(part.lines)")
         #expect(library(of: house) == left)
         let undone = try await house.ask("undo", "inbox/a.jpg", "--yes")
@@ -76,15 +78,17 @@ extension EndToEnd.Storing {
         // Another photo gets the free name, and is not moved over the first one.
         try drop(("a.jpg", 2017, try undated(4)), into: house)
         try await daemon.line(holding: "filed inbox/a.jpg as \(path("a.jpg"))")
-        let other = try await server.run("move", "--until", "2017", bucket)
+        let taken = try await server.run("move", "--until", "2017", bucket)
         #expect(
-            other.status == 3 && other.lines.contains { $0.hasPrefix("different  \(path("a.jpg"))") }, "\(other.lines)")
+            taken.status == 3 && taken.lines.contains { $0.hasPrefix("different  \(path("a.jpg"))") }, "\(taken.lines)")
         #expect(try await server.object("photos/desk/\(path("a.jpg"))") == before[path("a.jpg")])
         #expect(library(of: house)[path("a.jpg")] == (try undated(4)))
         // Without a time nothing comes back, since nothing is lost; with one both do.
         expect(try await server.run("get", bucket), ends: 0, with: "0 brought back")
-        expect(try await server.run("get", "--until", "2017", bucket), ends: 0, with: "2 brought back")
-        try await daemon.lines(holding: ["/\(path("b.jpg")) as \(path("b.jpg"))", "/\(path("a.jpg")) as "])
+        expect(try await server.run("get", "--until", "2017", bucket), ends: 0, with: "3 brought back")
+        try await daemon.lines(holding: [
+            "/\(path("b.xmp")) as \(path("b.xmp"))", "/\(path("b.jpg")) as \(path("b.jpg"))", "/\(path("a.jpg")) as ",
+        ])
         let after = library(of: house)
         #expect(after.count == 5)
         for (path, content) in before { #expect(after.values.contains(content), "\(path)") }
@@ -112,7 +116,12 @@ extension EndToEnd.Storing {
         let (house, daemon, before) = try await house([photo])
         let server = try await ObjectServer(in: house)
         let bucket = server.address("photos")
+        try drop(photo, into: house)
+        try await daemon.line(holding: "duplicate inbox/a.jpg")
         expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "1 moved")
+        // Nothing is deleted for which the bucket's copy would have to be read.
+        let discarded = try await house.ask("discard", "2", "--yes")
+        #expect(discarded.status == 1 && discarded.text.contains("was moved to \(bucket)"), "\(discarded.lines)")
         #expect(library(of: house).isEmpty)
         try drop(photo, into: house)
         try await daemon.line(holding: "filed inbox/a.jpg as")
@@ -203,6 +212,29 @@ extension EndToEnd.Storing {
             #expect(end != .status(0) && program.lines.contains("0 moved, 1 not"), "\(kind): \(program.lines)")
             #expect(library(of: house) == [altered: try #require(before[altered])], "\(kind)")
         }
+        // What "store test" refuses gets no only copy: one that replaces objects, and one that shows the library's own files.
+        for (kind, reason) in [("replaces", "replaces an object"), ("alias", "are the library's own files")] {
+            let program = try lying.store("move", kind, of: house.path("photoinbox.toml"), "--until", "2017")
+            #expect(try await program.ending() == .status(69), "\(kind): \(program.lines)")
+            #expect(program.lines.contains { $0.contains(reason) }, "\(kind): \(program.lines)")
+            #expect(library(of: house) == [altered: try #require(before[altered])], "\(kind)")
+        }
+        // The photo has another path by now than the object that was read.
+        let renamed = "\(altered).renamed.jpg"
+        rename("\(house.library)/\(altered)", "\(house.library)/\(renamed)")
+        #expect(try await house.ask("verify", "--repair", "--yes").text.contains("moved"))
+        let shown = try await house.ask("explain", "inbox/a.jpg", "--json").text
+        let hash = try #require(shown.firstMatch(of: #/"sha256":"([0-9a-f]{64})/#)?.1)
+        let content = FileValues.bytes(ofHexadecimal: hash.utf8) ?? []
+        let late = ControlRequest(
+            .store(
+                photo: 1, path: BytePath(altered), bucket: BytePath(bucket),
+                sha256: content))
+        let refused = try await house.exchange(framed(late.json()))
+        #expect(refused?.status == 75, "\(refused?.message ?? "")")
+        #expect(library(of: house).keys.sorted() == [renamed])
+        rename("\(house.library)/\(renamed)", "\(house.library)/\(altered)")
+        #expect(try await house.ask("verify", "--repair", "--yes").text.contains("moved"))
         let honest = try lying.store("move", "honest", of: house.path("photoinbox.toml"), "--until", "2017")
         #expect(try await honest.ending() == .status(0), "\(honest.lines)")
         #expect(library(of: house).isEmpty)

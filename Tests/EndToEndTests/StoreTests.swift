@@ -367,7 +367,7 @@ final class LyingServer: Sendable {
         self.house = house
         let script = house.path("lying.py")
         try write(Data(Self.script.utf8), to: script)
-        let program = try house.launch(path: AwkwardServer.python, ["-u", script])
+        let program = try house.launch(path: AwkwardServer.python, ["-u", script, house.library])
         port = Int(try await program.line(holding: "port ").split(separator: " ").last ?? "") ?? 0
     }
 
@@ -388,7 +388,7 @@ final class LyingServer: Sendable {
     }
 
     private static let script = #"""
-        import base64, hashlib, http.server
+        import base64, hashlib, http.server, os, sys
         objects = {}
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -404,6 +404,8 @@ final class LyingServer: Sendable {
                 if self.command != "HEAD": self.wfile.write(body)
 
             def kind(self): return self.path.split("/")[1]
+
+            def file(self): return os.path.join(sys.argv[1], *self.path.split("/")[2:])
 
             def refused(self):
                 kind = self.kind()
@@ -423,6 +425,7 @@ final class LyingServer: Sendable {
                 if self.kind() != "replaces" and self.headers["If-None-Match"] == "*" and self.path in objects:
                     return self.end(412, "PreconditionFailed")
                 objects[self.path] = (digest, body)
+                if self.kind() == "alias": open(self.file(), "wb").write(body)
                 self.end(200, x_amz_checksum_sha256=digest)
 
             def do_HEAD(self):
@@ -444,6 +447,7 @@ final class LyingServer: Sendable {
 
             def do_DELETE(self):
                 objects.pop(self.path, None)
+                if self.kind() == "alias" and os.path.exists(self.file()): os.unlink(self.file())
                 self.end(204)
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

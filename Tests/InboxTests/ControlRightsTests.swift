@@ -38,7 +38,7 @@ struct ControlRightsTests {
 
     @Test("Only root and the daemon's own user have a photo removed since a bucket has it")
     func store() {
-        let store = ControlCommand.store(photo: 1, bucket: "https://nas.example.org/photos", sha256: [])
+        let store = ControlCommand.store(photo: 1, path: "a.jpg", bucket: "https://nas.example.org/photos", sha256: [])
         for user in [0, 10] as [UInt32] { #expect(allowed(store, user) && !allowed(store, user, person: "ana")) }
         for user in [20, 30, 40, 50] as [UInt32] { #expect(!allowed(store, user)) }
     }

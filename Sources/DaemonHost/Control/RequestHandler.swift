@@ -104,12 +104,12 @@ final class RequestHandler: Sendable {
             return await move(operation, .release(asIs: asIs), asker, request)
         case .discard(let operation): return await move(operation, .discard, asker, request)
         case .undo(let operation, let alone): return await move(operation, .undo(alone: alone), asker, request)
-        case .store(let photo, let bucket, let hash):
+        case .store(let photo, let path, let bucket, let hash):
             return await report {
                 guard let hash = ContentHash(hash), let operation = try await self.filing(of: photo) else {
                     throw RequestRefusal(.noMatch, "there is no photo \(photo)")
                 }
-                return await self.move(operation, .store(bucket, hash), asker, request)
+                return await self.move(operation, .store(bucket, at: path, hash), asker, request)
             }
         case .known(let hashes):
             return await report {

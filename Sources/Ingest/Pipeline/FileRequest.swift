@@ -14,8 +14,8 @@ package struct FileRequest: Sendable {
         case discard
         /// Out of the library; all of its set with it, unless it is meant alone.
         case undo(alone: Bool)
-        /// Out of the library, since the bucket of this address has this content under its path.
-        case store(BytePath, ContentHash)
+        /// Out of the library, since the bucket of this address has this content under this path.
+        case store(BytePath, at: BytePath, ContentHash)
     }
 
     let what: What

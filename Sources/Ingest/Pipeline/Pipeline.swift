@@ -129,6 +129,12 @@ package actor Pipeline {
 
     private func recover(_ worker: InboxWorker) async {
         let name = worker.spec.name
+        if name == workers.keys.min() {
+            // What fails is tried at the next start; meanwhile the photo is known to be under way.
+            try? await worker.catalogue.perform("assigning requests of inboxes that are gone") {
+                [names = Array(workers.keys)] in try $0.assignRequests(to: name, unlessOf: names)
+            }
+        }
         await recoverAgain(worker)
         // Without it nothing is expected, until something came again.
         histories[name] = try? await worker.catalogue.perform("looking for sets") {

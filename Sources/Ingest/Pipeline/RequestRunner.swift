@@ -103,7 +103,7 @@ struct RequestRunner {
             return RequestResult(answer: ControlAnswer(text, items: [item]))
         }
         let hash = try source.hash(FileWork())
-        if case .store(_, let stored) = request.what, stored != hash { throw RequestRefusal.altered(facts.outcome) }
+        if case .store(_, _, let stored) = request.what, stored != hash { throw RequestRefusal.altered(facts.outcome) }
         var move = RequestedMove(
             token: FileNames.makeToken(), sourceRoot: way.sourceRoot, sourcePath: way.path,
             destinationRoot: way.destinationRoot, destinationPath: way.directory.appending(way.name),
@@ -118,9 +118,9 @@ struct RequestRunner {
             id = try await inbox.catalogue.beginRequest(record(request, facts, move), returning: photo)
         } catch { throw inbox.recordingFailed(error) }
         do {
-            if case .store(_, let stored) = request.what {
+            if case .store(_, _, let stored) = request.what {
                 let removal = try source.remove(
-                    token: move.token, hash: hash, seeing: [.stored(stored)], probe: inbox.probe)
+                    token: move.token, hash: hash, seeing: [.stored(stored)], probe: inbox.probe, syncing: false)
                 if case .kept(let error) = removal { throw error }
             } else {
                 let destination = try inbox.directories.destination(way.destinationRoot)
@@ -139,6 +139,15 @@ struct RequestRunner {
                     id, at: Moment.now.wall, move: nil, note: reason, returning: photo)
             } catch { inbox.requireRecovery(after: error) }
             throw error
+        }
+        if case .store = request.what {
+            do { try source.syncDirectory() } catch {
+                // Recovery finds it gone.
+                inbox.requireRecovery(after: error)
+                throw RequestRefusal(
+                    .failed, "\(way.path) is removed from the library, which cannot be synced: \(error)",
+                    action: "It is recorded in the bucket as soon as that is possible.")
+            }
         }
         item.to = way.destinationRoot.appending(move.destinationPath)
         item.request = id
@@ -212,11 +221,12 @@ struct RequestRunner {
         let recovery = Recovery(probe: inbox.probe)
         if stored.request.what == .store {
             try recovery.bringBack(move.sourcePath, move.token, in: source)
-            let isThere = (try? FileStatus(of: move.sourcePath, beneath: source))?.identity.hasSameContent(
-                as: move.identity)
-            return isThere == true
-                ? try await end(stored, note: "interrupted before the file was removed")
-                : try await end(stored, move, note: "finished after a crash")
+            // Its bytes, not its inode: the library may have been copied to another disk.
+            let library = try inbox.directories.destination(move.sourceRoot)
+            if try library.holds(move.sourcePath, hash: hash, size: move.identity.size) {
+                return try await end(stored, note: "interrupted before the file was removed")
+            }
+            return try await end(stored, move, note: "finished after a crash")
         }
         let destination = try inbox.directories.destination(move.destinationRoot)
         func examine(isRecorded: Bool) throws(FilingError) -> Recovered {
@@ -278,9 +288,9 @@ struct RequestRunner {
             if photo.supersededAt != nil {
                 throw RequestRefusal(.noMatch, "\(photo.photo.libraryPath) is filed no longer; another took its place")
             }
-            if case .store(let bucket, _) = request.what {
-                if photo.photo.part.isSidecar {
-                    throw RequestRefusal(.failed, "\(photo.photo.libraryPath) stays: it is a sidecar")
+            if case .store(let bucket, let path, _) = request.what {
+                guard path == photo.photo.libraryPath else {
+                    throw RequestRefusal(.busy, "\(path) stays: it is \(photo.photo.libraryPath) now")
                 }
                 return Way(
                     sourceRoot: places.library, path: photo.photo.libraryPath, destinationRoot: bucket,
@@ -295,6 +305,12 @@ struct RequestRunner {
                 let other = kind == .filed ? "photoinbox undo \(id)" : nil
                 throw RequestRefusal(
                     .failed, "operation \(id) set nothing aside: its outcome is \(kind)", action: other)
+            }
+            if kind == .duplicate, let photo = facts.photo?.photo, photo.isInBucket {
+                // It would stay in the trash: nothing is deleted whose other copy cannot be read.
+                throw RequestRefusal(
+                    .failed, "the photo that it duplicates was moved to \(photo.library)",
+                    action: "Bring that back first: photoinbox store get")
             }
             let root = kind == .quarantined ? places.quarantine : places.duplicates
             guard let destination = outcome.destination else {

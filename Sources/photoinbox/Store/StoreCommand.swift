@@ -40,7 +40,8 @@ struct StoreCommand: Command {
 
         "move" copies what the bucket lacks, reads each object whole, and has photoinboxd remove the file from the library if it has
         the same bytes. The photo stays in the catalogue, and its pictures on the pages. It requires --from or --until,
-        which have the forms of "photoinbox search", a running photoinboxd, and its user or root. Sidecars stay in the library.
+        which have the forms of "photoinbox search", a running photoinboxd, and its user or root. A set moves as a whole, with its
+        sidecars, by the time of its first photo; photos without a time stay.
 
         With --hook, "put" copies what a hook is given: each photo soon after it was filed. In photoinbox.toml(5) it has the command
         ["/usr/bin/photoinbox", "store", "put", "--hook", "--credentials", "FILE", "ADDRESS"] and on = ["filed"].
@@ -148,7 +149,7 @@ struct StoreCommand: Command {
         try library.require(of: catalogue)
         guard let path = library.path else { throw CommandFailure(.unavailable, "nothing was filed yet") }
         let root = HeldDescriptor(try openDirectory(path))
-        var choice = StoreSource.Choice(from: from, until: until, hasSidecars: action != .move)
+        var choice = StoreSource.Choice(from: from, until: until)
         if action == .get { choice.lostIn = root }
         if action == .verify || action == .get && (from != nil || until != nil) { choice.bucket = address.library }
         let source = try StoreSource(catalogue, library: path, photos: hook ? try readEvents() : nil, choice)
@@ -170,6 +171,12 @@ struct StoreCommand: Command {
             writing = [place]
         }
         defer { if case .bringBack(let target) = work { target.close() } }
+        if [.verify, .get].contains(action), !hook {
+            for (other, count) in try catalogue.photosByLibrary() where !other.isAbsolute && other != address.library {
+                let photos = HumanText.count(count, "photo was", "photos were")
+                display.remark("\(photos) moved to \(other.escaped): give that address for these")
+            }
+        }
         // What talks to the network is not to change any other file, whatever happens to it.
         do throws(SystemCallError) { try Confinement.keep(reading: ["/"], writing: writing) } catch {
             display.remark("its access to files cannot be restricted, continuing: \(error)")
@@ -276,6 +283,7 @@ extension CommandFailure {
     init(_ failure: StoreFailure, at address: String, test: String?) {
         switch failure.scope {
         case .passing: self.init(.busy, "\(printable(address)): \(failure.reason)", action: "Run it again later.")
+        case .daemon: self.init(.unavailable, failure.reason, action: "See: photoinbox status")
         case .all, .object:
             self.init(
                 .unavailable, "\(printable(address)): \(failure.reason)",

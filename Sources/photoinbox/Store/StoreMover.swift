@@ -23,14 +23,15 @@ actor StoreMover {
     }
 
     func move(_ item: StoreItem) throws(StoreFailure) {
-        let request = ControlRequest(.store(photo: item.photo, bucket: bucket, sha256: item.hash.bytes))
+        let request = ControlRequest(
+            .store(photo: item.photo, path: item.path, bucket: bucket, sha256: item.hash.bytes))
         let answer: ControlAnswer
         do throws(CommandFailure) { answer = try contact.ask(request) } catch {
-            throw StoreFailure(.all, "photoinboxd: \(error.message)")
+            throw StoreFailure(.daemon, error.message)
         }
         switch ExitStatus(reported: answer.status) {
         case .ok: return
-        case .permission, .unavailable: throw StoreFailure(.all, answer.message)
+        case .permission, .unavailable: throw StoreFailure(.daemon, answer.message)
         default: throw StoreFailure(.object, answer.message)
         }
     }

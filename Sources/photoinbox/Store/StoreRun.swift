@@ -104,11 +104,14 @@ struct StoreRun {
 
         /// Some servers make a bucket for the first object.
         func requireBucket() async {
-            switch work {
-            case .copy, .move: return
-            case .compare, .bringBack: break
-            }
-            do throws(StoreFailure) { try await store.requireBucket() } catch {
+            do throws(StoreFailure) {
+                switch work {
+                case .copy: return
+                case .compare, .bringBack: try await store.requireBucket()
+                // What a server does not keep is removed from the library by nobody.
+                case .move: _ = try await store.test()
+                }
+            } catch {
                 state.withLock { ($0.failure, $0.failuresInARow) = (error, StoreRun.width) }
             }
         }

@@ -28,13 +28,11 @@ final class StoreSource: Sendable {
         /// Those that were taken at this time or later, and until then, as ``SearchQuery`` has it.
         var from: String?
         var until: String?
-        var hasSidecars = true
 
-        fileprivate func wants(_ photo: PhotoRecord) -> Bool {
-            if !hasSidecars, photo.part.isSidecar { return false }
-            if from == nil, until == nil { return true }
-            guard let taken = photo.captured?.local else { return false }
-            return from.map { taken >= $0 } != false && until.map { taken.prefix($0.count) <= $0 } != false
+        fileprivate var isOfTime: Bool { from != nil || until != nil }
+
+        fileprivate func wants(takenAt taken: String) -> Bool {
+            from.map { taken >= $0 } != false && until.map { taken.prefix($0.count) <= $0 } != false
         }
     }
 
@@ -54,7 +52,7 @@ final class StoreSource: Sendable {
         (self.catalogue, self.library, self.choice) = (catalogue, library, choice)
         let known = choice.lostIn == nil ? [] : try catalogue.damagedPhotos(in: library, limit: Self.mostDamaged)
         damaged = Set(known.map(\.stored.id))
-        let hasAll = photos == nil && choice.lostIn == nil && choice.from == nil && choice.until == nil
+        let hasAll = photos == nil && choice.lostIn == nil && !choice.isOfTime
         total = hasAll ? try catalogue.totals() : nil
         state = Locked(State(wanted: photos?.reversed()))
     }
@@ -77,13 +75,18 @@ final class StoreSource: Sendable {
             state.last = photos.last?.id ?? state.last
             state.isOver = photos.isEmpty
         }
-        state.ready = photos.reversed().compactMap { stored in
-            guard stored.supersededAt == nil, choice.wants(stored.photo), isWanted(stored),
-                let hash = ContentHash(stored.photo.sha256)
-            else { return nil }
-            return StoreItem(
-                photo: stored.id, path: stored.photo.libraryPath, size: stored.photo.size, hash: hash)
+        for stored in photos.reversed() where stored.supersededAt == nil && isWanted(stored) {
+            guard try isOfTime(stored), let hash = ContentHash(stored.photo.sha256) else { continue }
+            state.ready.append(
+                StoreItem(photo: stored.id, path: stored.photo.libraryPath, size: stored.photo.size, hash: hash))
         }
+    }
+
+    /// A set stays together: the time of the first of its photos that has one is that of all.
+    private func isOfTime(_ stored: StoredPhoto) throws(CatalogueError) -> Bool {
+        guard choice.isOfTime else { return true }
+        let taken = try catalogue.photos(inSetOf: stored).lazy.compactMap(\.photo.captured?.local).first
+        return taken.map { choice.wants(takenAt: $0) } ?? false
     }
 
     private func isWanted(_ stored: StoredPhoto) -> Bool {
