@@ -62,13 +62,13 @@ extension CatalogueFile {
         for row in same {
             let id: Int64 = try row.value("id")
             let path = try row.path("library_path")
-            if try db.value(
-                Bool.self, "SELECT EXISTS (SELECT 1 FROM request WHERE photo_id = ? AND step = 'begun')", [id]) == true
-            {
-                return .beingFiled
-            }
-            // One that was moved to a bucket is back.
-            guard try missing.contains(id) || !row.path("library").isAbsolute else {
+            let isUnderWay = "SELECT EXISTS (SELECT 1 FROM request WHERE \(Self.isUnderWay("?", db)))"
+            if try db.value(Bool.self, isUnderWay, [id]) == true { return .beingFiled }
+            // One that was moved to a bucket is back, in the library; a sidecar, if it is this one's.
+            let isBack =
+                try photo.library.isAbsolute && !row.path("library").isAbsolute
+                && (!photo.part.isSidecar || path == photo.libraryPath)
+            guard missing.contains(id) || isBack else {
                 // Two photos may have sidecars of the same bytes.
                 if photo.part.isSidecar { continue }
                 return .sameContent(as: id, path: path)
@@ -169,7 +169,7 @@ extension CatalogueFile {
                 try db.run(
                     """
                     UPDATE photo SET superseded_at = ? WHERE id = ? AND superseded_at IS NULL
-                        AND NOT EXISTS (SELECT 1 FROM request WHERE photo_id = photo.id AND step = 'begun')
+                        AND NOT EXISTS (SELECT 1 FROM request WHERE \(Self.isUnderWay("photo.id", db)))
                     """, [time.nanosecondsSince1970, id])
             }
         }

@@ -45,7 +45,7 @@ extension CatalogueFile {
                 let place = try db.first(
                     """
                     SELECT library FROM photo WHERE id = ? AND superseded_at IS NULL
-                        AND NOT EXISTS (SELECT 1 FROM request WHERE photo_id = photo.id AND step = 'begun')
+                        AND NOT EXISTS (SELECT 1 FROM request WHERE \(Self.isUnderWay("photo.id", db)))
                     """, [id])
                 guard try place?.path("library").isAbsolute == true else { continue }
                 let isKnown = try db.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM damage WHERE photo_id = ?)", [id])

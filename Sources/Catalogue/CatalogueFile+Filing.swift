@@ -283,6 +283,16 @@ extension CatalogueFile {
         for old in filing.supersedes {
             try db.run("UPDATE photo SET superseded_by = ? WHERE id = ?", [id, old])
         }
+        if photo.part.isSidecar {
+            // Contents tell photos apart, and not sidecars: this is one that was moved to a bucket and is back.
+            try db.run(
+                """
+                UPDATE photo SET superseded_at = ?, superseded_by = ?
+                WHERE sha256 = ? AND role = 'sidecar' AND library_path = ? AND substr(library, 1, 4) = ?
+                    AND superseded_at IS NULL
+                """,
+                [filing.filedAt.nanosecondsSince1970, id, photo.sha256, photo.libraryPath, BytePath("http")])
+        }
         let operation = try db.insert(filing.outcome(photo: id).columns, into: "outcome")
         let changed = try db.rowsChanged(
             by: "UPDATE intent SET step = ?, photo_id = ?, library_path = ? WHERE id = ? AND step = 'begun'",

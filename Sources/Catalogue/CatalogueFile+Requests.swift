@@ -76,9 +76,9 @@ extension CatalogueFile {
             // Its file is removed: whatever was recorded of it meanwhile, this is where its bytes are.
             try db.run(
                 """
-                UPDATE photo SET library = ?1, library_path = ?2, superseded_at = NULL, superseded_by = NULL
+                UPDATE photo SET library = ?1, library_path = ?2, superseded_at = NULL
                 WHERE id = (SELECT photo_id FROM request WHERE id = ?3 AND what = 'store') AND undone_by IS NULL
-                    AND (superseded_at IS NULL OR NOT EXISTS (
+                    AND superseded_by IS NULL AND (superseded_at IS NULL OR NOT EXISTS (
                         SELECT 1 FROM photo AS other WHERE other.sha256 = photo.sha256 AND other.superseded_at IS NULL))
                 """, [move.destinationRoot, move.destinationPath, id])
             try db.run(
@@ -100,9 +100,25 @@ extension CatalogueFile {
         }
     }
 
-    /// Whether a request about this photo is under way.
+    /// Whether a request about this photo is under way, of a host that is not forgotten.
     package func isRequestUnderWay(ofPhoto id: Int64) throws(CatalogueError) -> Bool {
-        try requests(ofPhoto: id).contains { $0.step == .begun }
+        try read("reading requests") { db in
+            try db.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM request WHERE \(Self.isUnderWay("?", db)))", [id])
+                == true
+        }
+    }
+
+    /// A condition on requests; `photo` is a photo's identifier.
+    static func isUnderWay(_ photo: String, _ db: any CatalogueTransaction) -> String {
+        "photo_id = \(photo) AND step = 'begun' AND NOT \(db.words.own.isGone("request.inbox"))"
+    }
+
+    /// Whether photos were moved to a bucket, or are being moved.
+    package func hasMoves(underWay: Bool = false) throws(CatalogueError) -> Bool {
+        let steps = underWay ? "step = 'begun'" : "step IN ('begun', 'done')"
+        return try read("reading requests") { db in
+            try db.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM request WHERE what = 'store' AND \(steps))") == true
+        }
     }
 
     /// Records that the files which these requests put into the trash are deleted.

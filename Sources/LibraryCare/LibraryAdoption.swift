@@ -170,7 +170,8 @@ package struct LibraryAdoption {
     private func predictedAdoption(_ photo: PhotoRecord, _ said: SidecarStatement?) throws -> Adoption {
         if let there = try known.photo(library: photo.library, path: photo.libraryPath) { return .differs(there.id) }
         let same = try known.photo(withHash: photo.sha256)
-        if let same, missing.contains(same.id) || same.photo.isInBucket {
+        let isBack = same.map { $0.photo.isInBucket && !photo.part.isSidecar } ?? false
+        if let same, missing.contains(same.id) || isBack {
             return .moved(same.id, from: same.photo.libraryPath)
         }
         if let said {

@@ -87,6 +87,11 @@ package final class LibraryGuard: Sendable {
         if last.isEmpty, !isKnown, try catalogue.wasAccepted(at: path) {
             throw Refusal(path: path, description: "another directory lies there than the one that was accepted")
         }
+        if last.isEmpty, !isKnown, try catalogue.library(at: path) != nil, try catalogue.hasMoves() {
+            throw Refusal(
+                path: path, description: "another directory lies there than the one whose photos were moved to a bucket"
+            )
+        }
         if last.isEmpty, catalogue.isShared, try !catalogue.wasAccepted(at: path),
             let other = try catalogue.libraries().first(where: { $0 != path })
         {

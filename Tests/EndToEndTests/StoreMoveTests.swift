@@ -93,6 +93,13 @@ extension EndToEnd.Storing {
         #expect(after.count == 5)
         for (path, content) in before { #expect(after.values.contains(content), "\(path)") }
         expect(try await server.run("get", "--until", "2017", bucket), ends: 0, with: "0 brought back")
+        // Once more: the set is there as one, its sidecar too.
+        expect(
+            try await server.run("move", "--until", "2017", bucket), ends: 3, with: "3 moved, 1 not")
+        expect(
+            try await server.run("get", "--until", "2017", bucket), ends: 0, with: "3 brought back")
+        try await daemon.lines(holding: ["b.xmp as \(path("b.xmp"))", "b.jpg as \(path("b.jpg"))", "/a-2.jpg as "])
+        #expect(library(of: house) == after)
         let last = try await house.ask("status")
         #expect(last.status == 0, "\(last.lines)")
         try await daemon.stop()
@@ -139,6 +146,40 @@ extension EndToEnd.Storing {
         try await last.line(holding: "as \(before.keys.first ?? "")")
         #expect(library(of: house) == before)
         try await last.stop()
+    }
+
+    @Test(
+        "A set of which one file was edited stays as a whole; a library whose photos were all moved is known all the same"
+    )
+    func wholeSets() async throws {
+        let sidecar = Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'><!-- 1 --></x:xmpmeta>\n".utf8)
+        let (house, daemon, before) = try await house([
+            ("a.jpg", 2017, try undated(1)), ("b.jpg", 2017, try undated(2)), ("b.xmp", 2017, sidecar),
+        ])
+        let server = try await ObjectServer(in: house)
+        let bucket = server.address("photos")
+        let edited = try #require(before.keys.first { $0.hasSuffix("/b.xmp") })
+        try Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'><!-- 22 --></x:xmpmeta>\n".utf8).write(
+            to: URL(filePath: "\(house.library)/\(edited)"))
+        let part = try await server.run("move", "--until", "2017", bucket)
+        #expect(part.status == 3 && part.lines.contains("1 moved, 2 not"), "\(part.lines)")
+        #expect(part.lines.contains { $0.hasSuffix("b.jpg: another file of its set stays") }, "\(part.lines)")
+        #expect(library(of: house).keys.map { String($0.suffix(5)) }.sorted() == ["b.jpg", "b.xmp"])
+        try sidecar.write(to: URL(filePath: "\(house.library)/\(edited)"))
+        expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "2 moved")
+        #expect(library(of: house).isEmpty)
+        try await daemon.stop()
+        // As where its disk is not mounted.
+        rename(house.library, house.path("away"))
+        try makeDirectory(house.library)
+        let other = try await house.start(configuration: Self.configuration)
+        try drop(("c.jpg", 2018, try undated(3)), into: house)
+        _ = try await house.state(of: other) { state in state.problems.contains { $0.code == "PI-406" } }
+        #expect(library(of: house).isEmpty && house.files(in: house.inbox).count == 1)
+        rmdir(house.library)
+        rename(house.path("away"), house.library)
+        try await other.line(holding: "filed inbox/c.jpg as")
+        try await other.stop()
     }
 
     @Test(

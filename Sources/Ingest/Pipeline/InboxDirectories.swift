@@ -63,10 +63,10 @@ final class InboxDirectories {
         }
     }
 
-    /// Where a request gets a file from.
-    func origin(_ path: BytePath) throws -> OwnedDescriptor {
+    /// Where a request gets a file from; with `isLibrary`, a library, also one that was configured before.
+    func origin(_ path: BytePath, isLibrary: Bool = false) throws -> OwnedDescriptor {
         let root = try openDirectory(path)
-        if path == places.library { try libraryGuard.check(root, at: path) }
+        if isLibrary || path == places.library { try libraryGuard.check(root, at: path) }
         return root
     }
 

@@ -217,7 +217,7 @@ struct RequestRunner {
         guard var move = stored.request.move, let hash = ContentHash(move.sha256) else {
             return try await end(stored, note: "not understood after a crash")
         }
-        let source = try inbox.directories.origin(move.sourceRoot)
+        let source = try inbox.directories.origin(move.sourceRoot, isLibrary: stored.request.what == .store)
         let recovery = Recovery(probe: inbox.probe)
         if stored.request.what == .store {
             try recovery.bringBack(move.sourcePath, move.token, in: source)

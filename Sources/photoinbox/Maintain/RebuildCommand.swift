@@ -73,6 +73,11 @@ struct RebuildCommand: DaemonCommand {
             let library = try SelectedLibrary.spelling(of: named, in: rebuilding.old)
             try SelectedLibrary.require(library, of: rebuilding.old)
             let recorded = try rebuilding.old?.totals().photos
+            if try rebuilding.old?.hasMoves(underWay: true) == true {
+                throw CommandFailure(
+                    .busy, "a photo is being moved to a bucket, which photoinboxd has not finished",
+                    action: "Start photoinboxd, which finishes that, stop it, and run this again.")
+            }
             if isDry { return try showPlan(library, rebuilding.old, recorded, display, interruption) }
             let catalogue = try rebuilding.begin(for: library)
             // Files that an earlier run recorded may have been removed or renamed since.

@@ -149,7 +149,7 @@ struct StoreCommand: Command {
         try library.require(of: catalogue)
         guard let path = library.path else { throw CommandFailure(.unavailable, "nothing was filed yet") }
         let root = HeldDescriptor(try openDirectory(path))
-        var choice = StoreSource.Choice(from: from, until: until)
+        var choice = StoreSource.Choice(from: from, until: until, hasSets: action == .move)
         if action == .get { choice.lostIn = root }
         if action == .verify || action == .get && (from != nil || until != nil) { choice.bucket = address.library }
         let source = try StoreSource(catalogue, library: path, photos: hook ? try readEvents() : nil, choice)

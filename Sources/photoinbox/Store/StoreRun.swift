@@ -68,6 +68,8 @@ struct StoreRun {
         let worker = Worker(store: store, source: source, work: work, state: state)
         TaskQueue.start {
             await worker.requireBucket()
+            // A bucket that has no other copy after all shows that with one.
+            if case .move = worker.work { await worker.run(atMost: 1) }
             await withTaskGroup { group in
                 for _ in 0..<Self.width { group.addTask { await worker.run() } }
             }
@@ -116,47 +118,55 @@ struct StoreRun {
             }
         }
 
-        func run() async {
-            while !state.withLock({ $0.isOver }) {
+        func run(atMost most: Int = .max) async {
+            var count = 0
+            while count < most, !state.withLock({ $0.isOver }) {
                 do throws(CatalogueError) {
-                    guard let item = try source.next() else { return }
-                    await handle(item)
+                    guard let group = try source.next() else { return }
+                    await handle(group)
+                    count += 1
                 } catch { state.withLock { $0.error = error } }
             }
         }
 
-        private func handle(_ item: StoreItem) async {
+        /// One after the other; of a set that is moved each object is read before the first file is removed.
+        private func handle(_ group: [StoreItem]) async {
+            guard case .move(let mover) = work else {
+                for item in group { _ = await handle(item, step) }
+                return
+            }
+            var ready: [StoreItem] = []
+            for item in group where await handle(item, step) { ready.append(item) }
+            var left = ready[...]
+            if ready.count == group.count {
+                while let item = left.popFirst() {
+                    guard await handle(item, { item throws(StoreFailure) in try await move(item, by: mover) }) else {
+                        break
+                    }
+                }
+            }
+            state.withLock { state in
+                for item in left { state.add("skipped", item.path, "another file of its set stays") }
+            }
+        }
+
+        /// Counts what `step` finds of an item, and in what if it is the same. Returns whether it is.
+        private func handle(
+            _ item: StoreItem,
+            _ step: (StoreItem) async throws(StoreFailure) -> (StoredObject, WritableKeyPath<State, Int>?)
+        ) async -> Bool {
             do throws(StoreFailure) {
-                var (isCopied, isMoved) = (false, false)
-                var found: StoredObject
-                switch work {
-                case .bringBack(let target): found = try await target.fetch(item, from: store) ? .same : .missing
-                case .compare: found = try await store.compare(item)
-                case .copy, .move:
-                    found = try await store.compare(item)
-                    if found == .missing {
-                        found = try await store.put(item)
-                        isCopied = found == .same
-                    }
-                }
-                if found == .same, case .move(let mover) = work {
-                    if try await store.holds(item) {
-                        try await mover.move(item)
-                        isMoved = true
-                    } else {
-                        found = .other("its object has other bytes than the server says")
-                    }
-                }
+                let (found, count) = try await step(item)
                 state.withLock { state in
-                    state.bytes += item.size
                     state.failuresInARow = 0
+                    if let count { state.bytes += item.size; state[keyPath: count] += 1 }
                     switch found {
-                    case .same where isMoved: state.moved += 1
-                    case .same: if isCopied { state.copied += 1 } else { state.same += 1 }
+                    case .same: break
                     case .missing: state.add("missing", item.path, nil)
                     case .other(let reason): state.add("different", item.path, reason)
                     }
                 }
+                return found == .same
             } catch {
                 state.withLock { state in
                     state.add("skipped", item.path, error.reason)
@@ -165,7 +175,45 @@ struct StoreRun {
                     state.failuresInARow += 1
                     if state.failure == nil { state.failure = error }
                 }
+                return false
             }
+        }
+
+        /// What the work is, but for the removal of what is moved.
+        private func step(
+            _ item: StoreItem
+        ) async throws(StoreFailure) -> (StoredObject, WritableKeyPath<State, Int>?) {
+            if case .bringBack(let target) = work {
+                let isBack = try await target.fetch(item, from: store)
+                return (isBack ? .same : .missing, isBack ? \.same : nil)
+            }
+            let found = try await store.compare(item)
+            switch work {
+            case .compare, .bringBack: return (found, found == .same ? \.same : nil)
+            case .copy:
+                guard found == .missing else { return (found, found == .same ? \.same : nil) }
+                let now = try await store.put(item)
+                return (now, now == .same ? \.copied : nil)
+            case .move:
+                let now = found == .missing ? try await store.put(item) : found
+                guard now == .same else { return (now, nil) }
+                let isWhole = try await store.holds(item)
+                return (isWhole ? .same : .other("its object has other bytes than the server says"), nil)
+            }
+        }
+
+        private func move(
+            _ item: StoreItem, by mover: StoreMover
+        ) async throws(StoreFailure) -> (StoredObject, WritableKeyPath<State, Int>?) {
+            try await mover.move(item)
+            do throws(StoreFailure) {
+                if try await store.compare(item) == .same { return (.same, \.moved) }
+            } catch {
+                throw StoreFailure(error.scope, "it is moved, and cannot be seen in the bucket now: \(error.reason)")
+            }
+            // Nothing more is moved to this bucket.
+            state.withLock { $0.isStopped = true }
+            throw StoreFailure(.all, "its object is gone since its file was removed: the bucket is no other place")
         }
     }
 

@@ -7,8 +7,8 @@ import Storing
 /// The recorded photos of a library that are to be in a bucket, one after the other. Any thread.
 final class StoreSource: Sendable {
     private struct State {
-        /// The next ones, the first last.
-        var ready: [StoreItem] = []
+        /// The next ones, the first last: each alone, or with its set.
+        var ready: [[StoreItem]] = []
         /// Given ones that are not looked up yet, the first last.
         var wanted: [Int64]?
         var last: Int64 = 0
@@ -28,6 +28,8 @@ final class StoreSource: Sendable {
         /// Those that were taken at this time or later, and until then, as ``SearchQuery`` has it.
         var from: String?
         var until: String?
+        /// Whether what is recorded of a set comes at once, its sidecars first.
+        var hasSets = false
 
         fileprivate var isOfTime: Bool { from != nil || until != nil }
 
@@ -58,8 +60,8 @@ final class StoreSource: Sendable {
     }
 
     /// Nil after the last.
-    func next() throws(CatalogueError) -> StoreItem? {
-        try state.withLock { state throws(CatalogueError) -> StoreItem? in
+    func next() throws(CatalogueError) -> [StoreItem]? {
+        try state.withLock { state throws(CatalogueError) -> [StoreItem]? in
             while state.ready.isEmpty, !state.isOver { try readOn(&state) }
             return state.ready.popLast()
         }
@@ -76,9 +78,19 @@ final class StoreSource: Sendable {
             state.isOver = photos.isEmpty
         }
         for stored in photos.reversed() where stored.supersededAt == nil && isWanted(stored) {
-            guard try isOfTime(stored), let hash = ContentHash(stored.photo.sha256) else { continue }
+            guard try isOfTime(stored) else { continue }
+            var set = [stored]
+            if choice.hasSets {
+                set = try catalogue.photos(inSetOf: stored).filter(isWanted)
+                guard set.first?.id == stored.id else { continue }
+            }
             state.ready.append(
-                StoreItem(photo: stored.id, path: stored.photo.libraryPath, size: stored.photo.size, hash: hash))
+                (set.filter(\.photo.part.isSidecar) + set.filter { !$0.photo.part.isSidecar }).compactMap { stored in
+                    ContentHash(stored.photo.sha256).map {
+                        StoreItem(
+                            photo: stored.id, path: stored.photo.libraryPath, size: stored.photo.size, hash: $0)
+                    }
+                })
         }
     }
 
