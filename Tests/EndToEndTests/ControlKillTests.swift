@@ -184,24 +184,8 @@ extension EndToEnd {
                     }
                 }
                 daemon = try await house.start(configuration: House.oneCard)
-                // By the answer to another request of this inbox, what was interrupted is finished or taken back.
-                _ = try await poll {
-                    house.places(of: photo).filter { $0.contains(".photo-inbox") }
-                } until: {
-                    $0.isEmpty
-                }
-                let isGone = house.places(of: photo).isEmpty
-                gone += isGone ? 1 : 0
-                _ = try await poll {
-                    try await house.ask("explain", "card/a.jpg").text.contains("\(bucket)/")
-                } until: {
-                    $0 == isGone
-                }
-                let next = try await house.exchange(frame)
-                #expect(next?.status == (isGone ? 1 : 0), "\(next?.message ?? "")")
-                #expect(house.places(of: photo).isEmpty)
+                gone += try await wasRemoved(photo, in: house, by: request, "round \(round)") ? 1 : 0
                 #expect(try await house.ask("verify").status == 0)
-                house.expectNoTemporaries()
                 try await daemon.stop()
             }
             #expect((1...11).contains(gone), "\(gone) were gone")
@@ -242,27 +226,35 @@ extension EndToEnd {
                     kills += survived ? 0 : 1
                     #expect(house.places(of: photo).count <= 1)
                     daemon = try await house.start(configuration: House.oneCard)
-                    _ = try await poll {
-                        house.places(of: photo).filter { $0.contains(".photo-inbox") }
-                    } until: {
-                        $0.isEmpty
-                    }
-                    let isGone = house.places(of: photo).isEmpty
-                    gone += isGone ? 1 : 0
-                    _ = try await poll {
-                        try await house.ask("explain", "card/a.jpg").text.contains("\(bucket)/")
-                    } until: {
-                        $0 == isGone
-                    }
-                    let next = try await house.exchange(framed(request.json()))
-                    #expect(next?.status == (isGone ? 1 : 0), "\(calls) \(number): \(next?.message ?? "")")
-                    #expect(house.places(of: photo).isEmpty)
-                    house.expectNoTemporaries()
+                    gone += try await wasRemoved(photo, in: house, by: request, "\(calls) \(number)") ? 1 : 0
                     try await daemon.stop()
                     if survived { break }
                 }
             }
             #expect(kills >= 6 && gone >= 3 && gone < kills + 2, "\(kills) kills, \(gone) gone")
+        }
+
+        /// Whether the photo's file was gone after the kill. Waits until the new daemon has finished that move, or taken it back; then
+        /// the same request moves it, or is refused since it was moved.
+        private func wasRemoved(
+            _ photo: Data, in house: House, by request: ControlRequest, _ comment: String
+        ) async throws -> Bool {
+            _ = try await poll {
+                house.places(of: photo).filter { $0.contains(".photo-inbox") }
+            } until: {
+                $0.isEmpty
+            }
+            let isGone = house.places(of: photo).isEmpty
+            _ = try await poll {
+                try await house.ask("explain", "card/a.jpg").text.contains("https://nas.example.org/photos/")
+            } until: {
+                $0 == isGone
+            }
+            let next = try await house.exchange(framed(request.json()))
+            #expect(next?.status == (isGone ? 1 : 0), "\(comment): \(next?.message ?? "")")
+            #expect(house.places(of: photo).isEmpty, "\(comment)")
+            house.expectNoTemporaries()
+            return isGone
         }
 
         /// The number of the last outcome.
