@@ -99,7 +99,7 @@ let package = Package(
         module("SystemMonitor", ["CLinux", "FileValues", "LinuxKernel", system]),
         module("WatchCore", ["FileValues"]),
         module("DirectoryWatch", ["FileValues", "LinuxKernel", "SystemMonitor", "WatchCore", system]),
-        module("QueueActors", ["LinuxKernel", "SystemMonitor"]),
+        module("QueueActors", ["FileValues", "LinuxKernel", "SystemMonitor"]),
         module("Systemd", ["FileValues", "LinuxKernel", logging, system]),
         // What is known of photos, and what is done with them.
         module("PhotoFormats", ["FileValues", crypto]),

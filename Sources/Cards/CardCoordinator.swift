@@ -92,10 +92,7 @@ package final class CardCoordinator: DaemonPart {
     }
 
     private func resumeWaiter() {
-        let waiter = state.onQueue { state in
-            defer { state.whenIdle = nil }
-            return state.whenIdle
-        }
+        let waiter = state.onQueue { $0.whenIdle.take() }
         waiter?.resume()
     }
 

@@ -12,7 +12,7 @@ extension CatalogueFile {
 
     static func removeDamageMark(of path: String) {
         let mark = damageMark(of: path)
-        try? openDirectory(mark.parent.isEmpty ? "." : mark.parent).unlink(mark.name)
+        try? openParent(of: mark).unlink(mark.name)
     }
 
     static func isCheckedAtOnce(_ path: String) -> Bool {
@@ -45,7 +45,7 @@ extension CatalogueFile {
             let failure = CatalogueError(error, operation)
             if failure.code == .corrupt {
                 let mark = Self.damageMark(of: path)
-                try? openDirectory(mark.parent.isEmpty ? "." : mark.parent).openBeneath(
+                try? openParent(of: mark).openBeneath(
                     mark.name, [.write, .createNew], mode: 0o640
                 ).sync()
             }

@@ -71,7 +71,7 @@ extension CatalogueFile {
         let operation = "writing the catalogue \(path) anew"
         do {
             let whole = BytePath(path)
-            let directory = try openDirectory(whole.parent.isEmpty ? "." : whole.parent)
+            let directory = try openParent(of: whole)
             let copy = whole.name.addingSuffix(Self.restored)
             let part = copy.addingSuffix(".part")
             try? directory.unlink(part)
@@ -87,7 +87,7 @@ extension CatalogueFile {
                 try directory.rename(part, to: directory, as: copy)
                 let aside = try Self.vacate(path, of: before, now: now)
                 try directory.rename(copy, to: directory, as: whole.name)
-                try directory.sync()
+                try directory.syncDirectory()
                 // The copy has all records of the old file.
                 connection = nil
                 connection = try SQLiteEngine(path, for: .writing)
@@ -101,7 +101,7 @@ extension CatalogueFile {
     /// belongs to someone else and is kept.
     private static func vacate(_ path: String, of open: OpenFile?, now: FileTime) throws -> String? {
         let whole = BytePath(path)
-        let directory = try openDirectory(whole.parent.isEmpty ? "." : whole.parent)
+        let directory = try openParent(of: whole)
         let log = whole.name.addingSuffix("-wal")
         if let mine = open?.log, try OpenFile.Identity(at: whole.addingSuffix("-wal")) == mine {
             try directory.unlink(log)
@@ -120,13 +120,13 @@ extension CatalogueFile {
             if try OpenFile.Identity(at: BytePath(path)) != nil { return true }
             guard try OpenFile.Identity(at: BytePath(path + restored)) != nil else { return false }
             let whole = BytePath(path)
-            let directory = try openDirectory(whole.parent.isEmpty ? "." : whole.parent)
+            let directory = try openParent(of: whole)
             for suffix in ["-wal", "-shm"] where try OpenFile.Identity(at: whole.addingSuffix(suffix)) != nil {
                 // They belong to the removed file, and SQLite would apply them to this one.
                 try directory.unlink(whole.name.addingSuffix(suffix))
             }
             try directory.rename(whole.name.addingSuffix(restored), to: directory, as: whole.name)
-            try directory.sync()
+            try directory.syncDirectory()
             return true
         } catch { throw CatalogueError(.inputOutput, "opening the catalogue \(path)", "\(error)") }
     }

@@ -8,7 +8,7 @@ extension CatalogueFile {
         let operation = "setting aside the catalogue \(path)"
         do throws(SystemCallError) {
             let whole = BytePath(path)
-            let directory = try openDirectory(whole.parent.isEmpty ? "." : whole.parent)
+            let directory = try openParent(of: whole)
             for attempt in 0..<100 {
                 let ending = ".\(why)-\(now.seconds)" + (attempt == 0 ? "" : "-\(attempt + 1)")
                 // The file itself first: a crash after it leaves the log alone, which SQLite removes with the new file.
@@ -26,7 +26,7 @@ extension CatalogueFile {
                             as: whole.name.addingSuffix(ending + suffix))
                     } catch  where error.code == .noSuchFileOrDirectory { continue }
                 }
-                try directory.sync()
+                try directory.syncDirectory()
                 return path + ending
             }
             throw SystemCallError("renameat2", .fileExists, path: whole)

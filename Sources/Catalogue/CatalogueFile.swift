@@ -163,10 +163,10 @@ package final class CatalogueFile: Sendable {
             try database(operation).endLog()
             close()
             let file = BytePath(path)
-            let directory = try openDirectory(file.parent.isEmpty ? "." : file.parent)
+            let directory = try openParent(of: file)
             try directory.openBeneath(file.name, .read).sync()
             for suffix in ["-wal", "-shm"] { try? directory.unlink(file.name.addingSuffix(suffix)) }
-            try directory.sync()
+            try directory.syncDirectory()
         } catch { throw CatalogueError(error, operation) }
     }
 
@@ -286,12 +286,12 @@ package final class CatalogueFile: Sendable {
         let before = try database.schema()
         guard !before.isCurrent, before.version > 0 else { return }
         let backup = BytePath("\(path).before-\(before.version + 1)")
-        let directory = try openDirectory(backup.parent.isEmpty ? "." : backup.parent)
+        let directory = try openParent(of: backup)
         // An existing one is from a failed attempt, or from before a downgrade.
         try? directory.unlink(backup.name)
         try database.copy(to: String(decoding: backup.bytes, as: UTF8.self))
         try directory.openBeneath(backup.name, .read).sync()
-        try directory.sync()
+        try directory.syncDirectory()
     }
 
     /// Returns whether the file has all migrations.

@@ -34,7 +34,7 @@ package struct DaemonContact {
     /// The state of the last dump, however old; nil if it cannot be read. It has inboxes and arrivals in hand, which the
     /// catalogue has not.
     package func lastState() -> DaemonState? {
-        guard let bytes = try? content(of: places.stateFile) else { return nil }
+        guard let bytes = try? contents(of: places.stateFile) else { return nil }
         return try? decode(bytes)
     }
 
@@ -49,7 +49,7 @@ package struct DaemonContact {
             try answer.wait(seconds: Self.patience) { () throws(SystemCallError) in
                 try systemCall("kill") { kill(process, SIGUSR1) }
             }
-            return try content(of: places.stateFile)
+            return try contents(of: places.stateFile)
         } catch {
             switch error.code {
             case .noSuchProcess: throw ControlContact.down
@@ -74,7 +74,7 @@ package struct DaemonContact {
     /// The process number of a living photoinboxd.
     private func process() throws(CommandFailure) -> pid_t {
         let bytes: [UInt8]
-        do { bytes = try content(of: places.processFile) } catch {
+        do { bytes = try contents(of: places.processFile) } catch {
             if error.code == .noSuchFileOrDirectory { throw ControlContact.down }
             if error.code == .permissionDenied { throw Self.forbidden(places.processFile) }
             throw CommandFailure(error)
@@ -85,8 +85,8 @@ package struct DaemonContact {
         }
         // A stale number may belong to another process, which the signal would end.
         // One that was killed, and is awaited by nobody yet, has a name but no arguments.
-        guard let name = try? content(of: BytePath("/proc/\(process)/comm")), name == Array("photoinboxd\n".utf8),
-            let arguments = try? content(of: BytePath("/proc/\(process)/cmdline")), !arguments.isEmpty
+        guard let name = try? contents(of: BytePath("/proc/\(process)/comm")), name == Array("photoinboxd\n".utf8),
+            let arguments = try? contents(of: BytePath("/proc/\(process)/cmdline")), !arguments.isEmpty
         else {
             throw ControlContact.down
         }

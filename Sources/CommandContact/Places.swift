@@ -2,7 +2,7 @@ package import Catalogue
 package import CommandSupport
 package import FileValues
 import Glibc
-package import LinuxKernel
+import LinuxKernel
 package import PhotoModel
 import Reporting
 package import Settings
@@ -99,7 +99,7 @@ package struct Places {
     private static func rough(_ named: BytePath?) -> Settings? {
         let path = named ?? SettingsContext.ofProcess().standardFile
         var builder = SettingsBuilder(context: .ofProcess())
-        guard let bytes = try? content(of: path) else { return nil }
+        guard let bytes = try? contents(of: path) else { return nil }
         builder.addFile(bytes, path: path)
         return builder.settingsDespiteMistakes()
     }
@@ -107,7 +107,7 @@ package struct Places {
     private static func read(_ named: BytePath?) throws(CommandFailure) -> Settings {
         let path = named ?? SettingsContext.ofProcess().standardFile
         var builder = SettingsBuilder(context: .ofProcess())
-        do throws(SystemCallError) { builder.addFile(try content(of: path), path: path) } catch {
+        do throws(SystemCallError) { builder.addFile(try contents(of: path), path: path) } catch {
             if error.code == .noSuchFileOrDirectory, named == nil {
                 throw CommandFailure(
                     .configuration, "there is no configuration \(path)",
@@ -122,23 +122,6 @@ package struct Places {
             throw CommandFailure(.configuration, "\(error)", action: "Correct that, then: photoinboxd --check")
         }
     }
-}
-
-/// A file's content, 64 MiB at most.
-package func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
-    let file = try descriptorCall("open", path: path) {
-        path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-    }
-    var content: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    while content.count < 64 << 20 {
-        let count = try systemCall("read", path: path) {
-            buffer.withUnsafeMutableBytes { Glibc.read(file.raw, $0.baseAddress, $0.count) }
-        }
-        if count == 0 { break }
-        content += buffer[..<count]
-    }
-    return content
 }
 
 extension Places {

@@ -70,23 +70,8 @@ package struct DaemonOptions: Sendable {
         return owner == geteuid() ? [0, geteuid()] : [0]
     }
 
-    /// A configuration larger than this is a mistake, not a configuration.
-    private static let largestFile = 1 << 20
-
-    /// The whole of a file, unless it is that large.
+    /// The content of a configuration; EFBIG for one of more than 1 MiB, which is a mistake.
     package static func content(of path: BytePath) throws(SystemCallError) -> [UInt8] {
-        let file = try descriptorCall("open", path: path) { path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) } }
-        var content = [UInt8](repeating: 0, count: largestFile)
-        var filled = 0
-        while filled < content.count {
-            let count = try systemCall("read", path: path) {
-                content.withUnsafeMutableBytes {
-                    Glibc.read(file.raw, $0.baseAddress?.advanced(by: filled), $0.count - filled)
-                }
-            }
-            if count == 0 { break }
-            filled += count
-        }
-        return Array(content[..<filled])
+        try contents(of: path, most: 1 << 20)
     }
 }

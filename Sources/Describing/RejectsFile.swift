@@ -46,7 +46,7 @@ struct RejectsFile {
 
     private mutating func opened() throws(SystemCallError) -> OwnedFile {
         if let file { return file }
-        let directory = try openDirectory(path.parent.isEmpty ? "." : path.parent)
+        let directory = try openParent(of: path)
         if length == 0 { do { try directory.unlink(path.name) } catch { guard error.isMissing else { throw error } } }
         let isNew = length == 0
         let descriptor = try directory.openBeneath(
@@ -68,7 +68,7 @@ struct RejectsFile {
     static func whyNotReplaced(_ path: BytePath) -> String? {
         guard let status = try? FileStatus(at: path) else { return nil }
         guard status.kind == .regular else { return "\(path.escaped) is not a regular file" }
-        let beginning = (try? content(of: path)).map { Array($0.prefix(header.utf8.count)) }
+        let beginning = try? openFile(path).read(header.utf8.count)
         return beginning == Array(header.utf8)
             ? nil : "\(path.escaped) exists, and is not a file of rejected rows"
     }

@@ -19,9 +19,7 @@ final class TableFile {
 
     /// If `separator` is nil, the first line's most frequent one is used.
     init(_ path: BytePath, separator: UInt8?) throws(SystemCallError) {
-        file = try descriptorCall("open", path: path) {
-            path.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        }
+        file = try openFile(path)
         let status = try FileStatus(of: file)
         guard status.kind == .regular else { throw SystemCallError("read", .invalidArgument, path: path) }
         identity = status.identity

@@ -127,10 +127,7 @@ final class WatchEngine: Sendable {
     }
 
     private func beginWithoutTheRest() {
-        let watching = state.onQueue { state in
-            defer { state.onWatching = nil }
-            return state.onWatching
-        }
+        let watching = state.onQueue { $0.onWatching.take() }
         watching?()
     }
 

@@ -47,10 +47,7 @@ final class Placement: Sendable {
         lock.withLock { held in
             // Somebody else has placed it while this thread waited.
             if job.result.withLock({ $0 != nil }) { return }
-            let jobs = waiting.withLock { jobs in
-                defer { jobs = [] }
-                return jobs
-            }
+            let jobs = waiting.withLock { $0.takeAll() }
             place(jobs, &held, store)
         }
         try (job.result.withLock { $0 } ?? .success(())).get()

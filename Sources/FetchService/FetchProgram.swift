@@ -114,11 +114,8 @@ package enum FetchProgram {
     }
 
     private static func read(_ path: BytePath) throws -> Settings {
-        let file = try descriptorCall("open", path: path) {
-            path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        }
         var builder = SettingsBuilder(context: .ofProcess())
-        builder.addFile(try file.read(1 << 20), path: path)
+        builder.addFile(try contents(of: path, most: 1 << 20), path: path)
         do throws(SettingsError) { return try builder.build() } catch {
             throw FetchProblem("the configuration is wrong: \(error.issues.first.map { "\($0)" } ?? "")")
         }

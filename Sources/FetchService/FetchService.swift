@@ -196,10 +196,7 @@ package final class FetchService: Sendable {
     }
 
     private func leave() {
-        let wasLeaving = state.onQueue { state in
-            defer { state.isLeaving = true }
-            return state.isLeaving
-        }
+        let wasLeaving = state.onQueue { !$0.isLeaving.set() }
         if !wasLeaving { finish() }
     }
 

@@ -59,10 +59,7 @@ final class FetchStore: Sendable {
             $0.waiting.append(Whole(member: member, partial: partial, name: name, address: address, done: done))
         }
         files.async { [self] in
-            let all = state.withLock { state in
-                defer { state.waiting = [] }
-                return state.waiting
-            }
+            let all = state.withLock { $0.waiting.takeAll() }
             if !all.isEmpty { place(all) }
         }
     }
@@ -93,7 +90,7 @@ final class FetchStore: Sendable {
                 let name = try inbox.place(one.partial.name, in: directory, as: one.name)
                 named.append((one, run.appending(name)))
             }
-            try directory.sync()
+            try directory.syncDirectory()
             for (one, place) in named { one.done(FetchEnd(.arrived, place.escaped, bytes: one.partial.length)) }
         } catch {
             // Named files keep their names: they are durable, and the daemon may have filed them by now.

@@ -144,10 +144,7 @@ final class HookChild: HookRun {
             log(state.onQueue { $0.output[index].end() }, index)
         }
         let ending = ending(exit)
-        let done = state.onQueue { state in
-            defer { state.done = nil }
-            return state.done
-        }
+        let done = state.onQueue { $0.done.take() }
         let all = Countdown(2 + streams.count, queue: child.queue) { done?(ending) }
         deadline.invalidate { all.down() }
         for stream in streams { stream.invalidate { all.down() } }

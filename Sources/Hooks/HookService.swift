@@ -123,10 +123,7 @@ package final class HookService: Sendable {
     }
 
     private func leave() {
-        let wasLeaving = state.onQueue { state in
-            defer { state.isLeaving = true }
-            return state.isLeaving
-        }
+        let wasLeaving = state.onQueue { !$0.isLeaving.set() }
         if !wasLeaving { finish() }
     }
 

@@ -77,10 +77,7 @@ final class ImportFinisher: Sendable {
 
     /// Returns the findings since the last call.
     func removeFindings() -> [ImportFinding] {
-        state.withLock { state in
-            defer { state.findings = [] }
-            return state.findings
-        }
+        state.withLock { $0.findings.takeAll() }
     }
 
     /// Waits for all batches. Once `isAbandoned` is true, no more copies get names.

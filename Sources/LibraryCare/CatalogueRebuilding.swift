@@ -64,12 +64,12 @@ package final class CatalogueRebuilding {
     /// Closes and deletes the new catalogue; the old one stays.
     package func discard(_ catalogue: CatalogueFile) throws {
         catalogue.close()
-        let directory = try openParent()
+        let directory = try openParent(of: path)
         for suffix in ["", "-wal", "-shm"] { try? directory.unlink(new.name.addingSuffix(suffix)) }
     }
 
     private func open() throws -> CatalogueFile {
-        let directory = try openParent()
+        let directory = try openParent(of: path)
         // Before SQLite opens it, since SQLite creates its other files with the same attributes.
         let file = try openNew(in: directory)
         let status = try FileStatus(of: file)
@@ -93,10 +93,6 @@ package final class CatalogueRebuilding {
         }
     }
 
-    private func openParent() throws(SystemCallError) -> OwnedDescriptor {
-        try openDirectory(path.parent.isEmpty ? "." : path.parent)
-    }
-
     /// Copies descriptions into the new catalogue and puts it in the old one's place.
     package func finish(_ catalogue: CatalogueFile, now: FileTime) throws -> Result {
         var result = Result()
@@ -107,7 +103,7 @@ package final class CatalogueRebuilding {
             }
         }
         try catalogue.closeWhole()
-        let directory = try openParent()
+        let directory = try openParent(of: path)
         let ending = ".before-rebuild-\(now.seconds)"
         if (try? FileStatus(of: path.name, in: directory)) != nil { result.old = path.addingSuffix(ending) }
         // The file itself first: a log alone is harmless, while the file without its log would seem complete. A log
@@ -121,7 +117,7 @@ package final class CatalogueRebuilding {
             }
         }
         try directory.rename(new.name, to: directory, as: path.name)
-        try directory.sync()
+        try directory.syncDirectory()
         withExtendedLifetime(lock) {}
         return result
     }

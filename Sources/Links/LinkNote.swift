@@ -67,7 +67,7 @@ enum LinkEnd {
                 try dress(file, as: directory, isDirectory: false)
                 try file.write(bytes, at: 0)
                 try file.sync()
-                try directory.sync()
+                try directory.syncDirectory()
             } catch {
                 try? directory.unlink(candidate)
                 throw error
@@ -87,36 +87,15 @@ enum LinkEnd {
         do throws(SystemCallError) {
             try root.makeDirectory(directory, mode: 0o700)
             try dress(try root.openDirectoryBeneath(directory), as: root, isDirectory: true)
-            try root.sync()
+            try root.syncDirectory()
         } catch { if error.code != .fileExists { throw error } }
         let place = try root.openDirectoryBeneath(directory)
-        for attempt in 0..<attempts {
-            let candidate = FileNames.candidate(path.name, attempt: attempt)
-            do throws(SystemCallError) {
-                try move(path.name, from: parent, to: place, as: candidate)
-                try place.sync()
-                try parent.sync()
-                return directory.appending(candidate)
-            } catch { if error.code != .fileExists { throw error } }
+        guard let name = try parent.moveToFreeName(path.name, in: place, like: path.name) else {
+            throw SystemCallError("renameat2", .fileExists, path: path.name)
         }
-        throw SystemCallError("renameat2", .fileExists, path: path.name)
-    }
-
-    private static func move(
-        _ name: BytePath, from parent: borrowing OwnedDescriptor, to place: borrowing OwnedDescriptor,
-        as candidate: BytePath
-    ) throws(SystemCallError) {
-        do { try parent.rename(name, to: place, as: candidate) } catch {
-            guard [.invalidArgument, .noFunction, .notSupported].contains(error.code) else { throw error }
-            // A file system that can't promise not to replace; the place is ours alone.
-            if (try? FileStatus(of: candidate, in: place)) != nil {
-                throw SystemCallError("renameat", .fileExists, path: candidate)
-            }
-            let (from, to) = (parent.raw, place.raw)
-            try systemCall("renameat", path: name) {
-                name.withCString { old in candidate.withCString { renameat(from, old, to, $0) } }
-            }
-        }
+        try place.syncDirectory()
+        try parent.syncDirectory()
+        return directory.appending(name)
     }
 
     private static func isThere(
@@ -125,9 +104,7 @@ enum LinkEnd {
         guard let file = try? directory.openBeneath(name, [.read, .nonBlocking]),
             let status = try? FileStatus(of: file), status.kind == .regular, status.identity.size == bytes.count
         else { return false }
-        var found = [UInt8](repeating: 0, count: bytes.count)
-        let (raw, length) = (file.raw, found.count)
-        return pread(raw, &found, length, 0) == length && found == bytes
+        return (try? file.read(bytes.count)) == bytes
     }
 
     /// Whoever may work in the directory may work with what is made in it.

@@ -22,14 +22,7 @@ struct LinkStore: Sendable {
     func ledger() throws(SystemCallError) -> LinkLedger? { try content(Self.ledger).flatMap { LinkLedger(json: $0) } }
 
     func save(_ ledger: LinkLedger) throws(SystemCallError) {
-        let directory = try directory()
-        let temporary = Self.ledger.addingSuffix(".part")
-        try? directory.unlink(temporary)
-        let file = try directory.openBeneath(temporary, [.write, .createNew])
-        try file.write(ledger.json, at: 0)
-        try file.sync()
-        try directory.rename(temporary, replacing: Self.ledger)
-        try directory.sync()
+        try directory().put(ledger.json, as: Self.ledger, mode: 0o600, durably: true)
     }
 
     /// What has ended of an operation; a line that was not written whole is cut off.
@@ -48,7 +41,7 @@ struct LinkStore: Sendable {
         let file = try directory.openBeneath(name(operation), [.write, .createNew])
         try file.write(progress.head, at: 0)
         try file.sync()
-        try directory.sync()
+        try directory.syncDirectory()
     }
 
     func add(_ lines: [UInt8], to operation: Int64) throws(SystemCallError) {
@@ -78,9 +71,6 @@ struct LinkStore: Sendable {
         }
         let size = try FileStatus(of: file).identity.size
         guard size <= Self.longest else { return nil }
-        var bytes = [UInt8](repeating: 0, count: Int(size))
-        let (raw, length) = (file.raw, bytes.count)
-        let count = try systemCall("pread") { pread(raw, &bytes, length, 0) }
-        return Array(bytes[..<count])
+        return try file.read(Int(size))
     }
 }

@@ -41,11 +41,4 @@ extension LocalClock {
 }
 
 /// The boot identifier; empty if unreadable, as with ProcSubset=pid. See proc(5).
-package func readBootIdentifier() -> [UInt8] {
-    let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return [] }
-    defer { close(file) }
-    var bytes = [UInt8](repeating: 0, count: 64)
-    let count = read(file, &bytes, bytes.count)
-    return Array(bytes.prefix(max(0, count)))
-}
+package func readBootIdentifier() -> [UInt8] { (try? contents(of: "/proc/sys/kernel/random/boot_id")) ?? [] }

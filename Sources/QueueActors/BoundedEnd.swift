@@ -1,3 +1,4 @@
+import FileValues
 import LinuxKernel
 import SystemMonitor
 
@@ -11,10 +12,7 @@ package func boundedEnd(
         await withCheckedContinuation { done in
             let isOver = Locked(false)
             @Sendable func resumeOnce() {
-                let wasOver = isOver.withLock { isOver in
-                    defer { isOver = true }
-                    return isOver
-                }
+                let wasOver = isOver.withLock { !$0.set() }
                 if !wasOver { done.resume() }
             }
             TaskQueue.start {

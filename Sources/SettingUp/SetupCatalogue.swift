@@ -28,7 +28,7 @@ extension SetupCatalogue {
                 throw error
             }
             libraries = try catalogue.libraries()
-            let own = try? content(of: settings.state.appending("host")).prefix { $0 != UInt8(ascii: "\n") }
+            let own = try? contents(of: settings.state.appending("host")).prefix { $0 != UInt8(ascii: "\n") }
             inboxOwner = try catalogue.owner(
                 ofInbox: inbox, but: own.map { String(decoding: $0, as: UTF8.self) })
             if let path = settings.library?.path, libraries.contains(path) {

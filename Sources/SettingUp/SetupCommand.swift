@@ -205,7 +205,7 @@ package struct SetupCommand: Command {
                 action: "Make it root's, and writable to nobody else.")
         }
         let lock = dryRun.isDryRun ? nil : try SetupLock(of: walk.path)
-        let before = try (try? content(of: configuration)).map {
+        let before = try (try? contents(of: configuration)).map {
             try SetupConfiguration.read($0, configuration, context)
         }
         let base = isOfSystem ? BytePath("/srv/photos") : BytePath(Account.ofProcess().home).appending("photos")

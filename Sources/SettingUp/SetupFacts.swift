@@ -141,7 +141,7 @@ extension SetupFacts {
         let text = LocalClock(at: now.seconds).rfc3339(now.seconds) ?? "\(now.seconds)"
         // To the nanosecond, so that a second run within the same second has another name.
         date = "\(text.prefix(19).replacing(":", with: "")).\(now.nanoseconds)"
-        do throws(SystemCallError) { configuration = try CommandContact.content(of: answers.configuration) } catch {
+        do throws(SystemCallError) { configuration = try contents(of: answers.configuration) } catch {
             if error.code != .noSuchFileOrDirectory { unreadable = "\(error.code)" }
         }
         let own = Account.ofProcess()
@@ -151,7 +151,7 @@ extension SetupFacts {
         groupNumber = { LinuxKernel.groupNumber($0) }
         place = { SetupPlace(at: $0) }
         resolve = { path throws(CommandFailure) in try LinkWalk(path).path }
-        content = { try? CommandContact.content(of: $0) }
+        content = { try? contents(of: $0) }
         modified = { (try? FileStatus(at: $0))?.identity.modified.seconds }
         named = { words throws(CommandFailure) in
             do throws(CatalogueError) { return try CatalogueServer(words, client: "photoinbox").named() } catch {

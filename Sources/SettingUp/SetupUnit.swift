@@ -87,7 +87,7 @@ struct SetupUnit: Hashable {
             unit.started = values["ExecMainStartTimestampMonotonic"].flatMap { Int64($0) }.map {
                 ($0 + booted) / 1_000_000
             }
-            unit.groups = (try? content(of: BytePath("/proc/\(process)/status"))).flatMap { Self.groups(ofStatus: $0) }
+            unit.groups = (try? contents(of: BytePath("/proc/\(process)/status"))).flatMap { Self.groups(ofStatus: $0) }
         }
         return unit
     }

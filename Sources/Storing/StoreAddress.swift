@@ -125,9 +125,7 @@ package struct StoreCredentials: Hashable, Sendable {
     /// From a file; see ``init(file:named:)``. Links are followed: secrets are often given by one. Throws ``SystemCallError`` and
     /// ``StoreRefusal``, also for a file that everybody can read.
     package init(at path: BytePath) throws {
-        let file = try descriptorCall("open", path: path) {
-            path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        }
+        let file = try openFile(path)
         let status = try FileStatus(of: file)
         guard status.kind == .regular else {
             throw StoreRefusal("\(path) is not a file", action: "Give the file with the credentials.")

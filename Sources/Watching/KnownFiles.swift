@@ -30,7 +30,7 @@ final class KnownFiles: Sendable {
     init(at path: BytePath, roots: [BytePath]) throws(CommandFailure) {
         file = WatchMemoryFile(path)
         do throws(SystemCallError) {
-            _ = try openDirectory(path.parent.isEmpty ? "." : path.parent)
+            _ = try openParent(of: path)
             var names: [String] = []
             for root in roots { names.append(try realPath(root).escaped) }
             self.roots = names

@@ -89,10 +89,7 @@ final class RawSource: EventSource {
     }
 
     private func printRemarks() {
-        let remarks = tree.onQueue { tree in
-            defer { tree.remarks = [] }
-            return tree.remarks
-        }
+        let remarks = tree.onQueue { $0.remarks.takeAll() }
         for remark in remarks { session.remark(remark, isIncomplete: true) }
     }
 }

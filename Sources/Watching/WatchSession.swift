@@ -125,10 +125,7 @@ final class WatchSession: Sendable {
         }
         isEnding.withLock { $0 = true }
         guard let status,
-            let source = source.onQueue({ source -> (any EventSource)? in
-                defer { source = nil }
-                return source
-            })
+            let source = source.onQueue({ $0.take() })
         else { return }
         if case .outputFailed(let code) = end { remark("standard output: \(code)", isIncomplete: true) }
         let session = self

@@ -53,10 +53,7 @@ package final class WebListener: Sendable {
 
     /// The socket, once.
     func take() -> Int32? {
-        number.withLock { number in
-            defer { number = nil }
-            return number
-        }
+        number.withLock { $0.take() }
     }
 }
 

@@ -134,7 +134,7 @@ package actor Daemon {
             reporter,
             // It pings until all that may take long has ended, and no tick writes metrics that have been removed.
             try Watchdog(service: service, state: state),
-            MetricsWriter(bell: controlQueue, state: state, log: log),
+            MetricsWriter(state: state, log: log),
             MachineWatch(
                 queue: controlQueue, log: log,
                 onMounts: { [state] table in for part in state.parts { part.mounted(table) } },

@@ -231,10 +231,7 @@ actor LibraryAuditor: DaemonPart {
     private func recheck() {
         guard let library = pending.withLock({ $0.library }) else { return }
         // What is not read now stays reported.
-        var unread = pending.withLock { pending in
-            defer { pending.reported = [] }
-            return pending.reported
-        }
+        var unread = pending.withLock { $0.reported.takeAll() }
         defer { pending.withLock { $0.reported.formUnion(unread) } }
         do {
             let wasReadWhole = pending.withLock { pending in

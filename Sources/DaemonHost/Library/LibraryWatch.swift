@@ -146,11 +146,3 @@ final class LibraryWatch: DaemonPart {
         subsystem.queue.after(.seconds(3)) { [problems] in problems.reporter.review() }
     }
 }
-
-extension Bool {
-    /// Sets it; whether it was not set before.
-    mutating func set() -> Bool {
-        defer { self = true }
-        return !self
-    }
-}

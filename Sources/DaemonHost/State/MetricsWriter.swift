@@ -1,6 +1,5 @@
 import DaemonSupport
 import FileValues
-import Glibc
 import LinuxKernel
 import Logging
 import QueueActors
@@ -22,14 +21,11 @@ final class MetricsWriter: DaemonPart {
     private let due = Locked(Int64.min)
     /// Whether it is logged where the metrics are.
     private let isLogged = Locked(false)
-    /// Where the end's patience is counted.
-    private let bell: MonitorQueue
 
     /// For how long the end waits for the file to be removed.
     private static let patience = Duration.seconds(2)
 
-    init(bell: MonitorQueue, state: LiveState, log: DaemonLog) {
-        self.bell = bell
+    init(state: LiveState, log: DaemonLog) {
         self.state = state
         self.log = log
     }
@@ -71,27 +67,16 @@ final class MetricsWriter: DaemonPart {
         Moment.now.monotonic + settings.every.duration.components.seconds * 1_000_000_000
     }
 
-    func end(hurrying: Bool) async -> @Sendable () async -> Void { { await self.stop() } }
-
-    /// Removes the file, which would be out of date; waits a moment for that.
-    private func stop() async {
-        guard let path = settings.withLock({ $0 })?.textfile else { return }
-        settings.withLock { $0 = nil }
-        let waiting = Locked<CheckedContinuation<Void, Never>?>(nil)
-        let end: @Sendable () -> Void = {
-            let continuation = waiting.withLock { waiting in
-                defer { waiting = nil }
-                return waiting
+    /// Removes the file, which would be out of date.
+    func end(hurrying: Bool) async -> @Sendable () async -> Void {
+        guard let path = settings.withLock({ $0.take() })?.textfile else { return {} }
+        return boundedEnd(within: Self.patience, label: "photo-inbox.metrics.end") { [self] in
+            await withCheckedContinuation { removed in
+                subsystem.queue.async {
+                    self.remove(path)
+                    removed.resume()
+                }
             }
-            continuation?.resume()
-        }
-        await withCheckedContinuation { continuation in
-            waiting.withLock { $0 = continuation }
-            subsystem.queue.async {
-                self.remove(path)
-                end()
-            }
-            bell.after(Self.patience) { end() }
         }
     }
 

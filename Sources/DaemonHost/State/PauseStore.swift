@@ -62,7 +62,7 @@ package actor PauseStore {
         let bytes: [UInt8]
         do throws(SystemCallError) {
             let file = try parent.openBeneath(Self.name, [.read, .nonBlocking])
-            bytes = try Self.content(of: file)
+            bytes = try file.read(1 << 20)
         } catch {
             if error.code == .noSuchFileOrDirectory { return }
             throw error
@@ -93,12 +93,5 @@ package actor PauseStore {
 
     private func write(_ bytes: [UInt8]) throws(SystemCallError) {
         try openDirectory(directory).put(bytes, as: Self.name, durably: true)
-    }
-
-    private static func content(of file: borrowing OwnedDescriptor) throws(SystemCallError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        let raw = file.raw
-        let count = try systemCall("read") { bytes.withUnsafeMutableBytes { read(raw, $0.baseAddress, $0.count) } }
-        return Array(bytes.prefix(count))
     }
 }

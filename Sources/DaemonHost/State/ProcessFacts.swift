@@ -1,3 +1,4 @@
+import FileValues
 import Glibc
 import LinuxKernel
 
@@ -23,21 +24,9 @@ struct ProcessFacts: Sendable {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    private static func words(of path: String) -> [Substring] {
-        guard let file = fopen(path, "re") else { return [] }
-        defer { fclose(file) }
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = fread(&buffer, 1, buffer.count, file)
-        return String(decoding: buffer[..<count], as: UTF8.self).split(separator: " ")
+    private static func words(of path: BytePath) -> [Substring] {
+        String(decoding: (try? contents(of: path)) ?? [], as: UTF8.self).split(separator: " ")
     }
 
-    private static func entries(of path: String) -> Int {
-        guard let directory = opendir(path) else { return 0 }
-        defer { closedir(directory) }
-        var count = 0
-        while let entry = readdir(directory) {
-            if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { count += 1 }
-        }
-        return count
-    }
+    private static func entries(of path: BytePath) -> Int { (try? openDirectory(path).entries().count) ?? 0 }
 }

@@ -121,10 +121,7 @@ extension DecoderClient {
     }
 
     private func failFatally(_ reason: String) {
-        let job = state.onQueue { state in
-            defer { state.current = nil }
-            return state.current
-        }
+        let job = state.onQueue { $0.current.take() }
         guard let job else { return }
         note { $0.lost += 1 }
         job.done(.fatal(reason: reason))

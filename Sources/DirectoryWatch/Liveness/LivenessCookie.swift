@@ -40,10 +40,7 @@ final class LivenessCookie: Sendable {
         willRaise: @escaping @Sendable (_ watch: Int32, _ raise: @escaping @Sendable () -> Void) -> Void,
         failed: @escaping @Sendable (SystemCallError) -> Void
     ) {
-        let isUnderWay = isAsked.withLock { isAsked in
-            defer { isAsked = true }
-            return isAsked
-        }
+        let isUnderWay = isAsked.withLock { !$0.set() }
         if isUnderWay { return }
         queue.async { [self] in
             do throws(SystemCallError) {

@@ -21,12 +21,13 @@ public struct WatchMemoryFile: Hashable, Sendable {
     public func read() throws(WatchMemoryError) -> WatchMemory? {
         let bytes: [UInt8]
         do throws(SystemCallError) {
-            let file = try directory().openBeneath(path.name, [.read, .nonBlocking])
+            let file = try openParent(of: path).openBeneath(path.name, [.read, .nonBlocking])
             let status = try FileStatus(of: file)
             guard status.kind == .regular, status.identity.size <= Self.largest else {
                 throw SystemCallError("open", .invalidArgument, path: path)
             }
-            bytes = try Self.read(file, size: Int(status.identity.size))
+            // If it is cut short meanwhile, its checksum will be wrong.
+            bytes = try readToEnd(file.raw, most: Int(Self.largest), path)
         } catch {
             if error.code == .noSuchFileOrDirectory { return nil }
             throw WatchMemoryError(.system(CallFailure(error)))
@@ -34,28 +35,11 @@ public struct WatchMemoryFile: Hashable, Sendable {
         return try WatchMemory(decoding: bytes)
     }
 
-    private static func read(_ file: borrowing OwnedDescriptor, size: Int) throws(SystemCallError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: size)
-        var done = 0
-        while done < size {
-            let result: Result<Int, SystemCallError> = bytes.withUnsafeMutableBytes { buffer in
-                do throws(SystemCallError) {
-                    return .success(
-                        try file.read(into: .init(rebasing: buffer[done...]), at: UInt64(done)))
-                } catch { return .failure(error) }
-            }
-            let count = try result.get()
-            // It was cut short meanwhile: its checksum will be wrong.
-            if count == 0 { break }
-            done += count
-        }
-        bytes.removeSubrange(done...)
-        return bytes
-    }
-
     /// Replaces the file by `memory`, durably; readable for its owner alone, since it names files.
     public func write(_ memory: WatchMemory) throws(WatchMemoryError) {
-        do throws(SystemCallError) { try write(memory.encoded()) } catch {
+        do throws(SystemCallError) {
+            try openParent(of: path).put(memory.encoded(), as: path.name, mode: 0o600, durably: true)
+        } catch {
             throw WatchMemoryError(.system(CallFailure(error)))
         }
     }
@@ -63,42 +47,18 @@ public struct WatchMemoryFile: Hashable, Sendable {
     /// Checks that ``write(_:)`` can create its temporary file: creates it and removes it.
     public func tryWriting() throws(WatchMemoryError) {
         do throws(SystemCallError) {
-            let directory = try directory()
-            _ = try makeTemporary(in: directory)
-            try directory.unlink(temporary)
+            let directory = try openParent(of: path)
+            let name = path.name.addingSuffix(".\(getpid()).part")
+            try? directory.unlink(name)
+            _ = try directory.openBeneath(name, [.write, .createNew])
+            try directory.unlink(name)
         } catch { throw WatchMemoryError(.system(CallFailure(error))) }
-    }
-
-    private var temporary: BytePath { path.name.addingSuffix(".\(getpid()).part") }
-
-    private func makeTemporary(in directory: borrowing OwnedDescriptor) throws(SystemCallError) -> OwnedDescriptor {
-        // One that is there is left from a crash of a process with our number.
-        try? directory.unlink(temporary)
-        return try directory.openBeneath(temporary, [.write, .createNew], mode: 0o600)
-    }
-
-    private func write(_ bytes: [UInt8]) throws(SystemCallError) {
-        let directory = try directory()
-        let file = try makeTemporary(in: directory)
-        do throws(SystemCallError) {
-            try file.write(bytes, at: 0)
-            try file.sync()
-            try directory.rename(temporary, replacing: path.name)
-        } catch {
-            try? directory.unlink(temporary)
-            throw error
-        }
-        try directory.sync()
     }
 
     /// Removes the file if it is there. The next watch reports all files.
     public func remove() throws(WatchMemoryError) {
-        do throws(SystemCallError) { try directory().unlink(path.name) } catch {
+        do throws(SystemCallError) { try openParent(of: path).unlink(path.name) } catch {
             if error.code != .noSuchFileOrDirectory { throw WatchMemoryError(.system(CallFailure(error))) }
         }
-    }
-
-    private func directory() throws(SystemCallError) -> OwnedDescriptor {
-        try openDirectory(path.parent.isEmpty ? "." : path.parent)
     }
 }

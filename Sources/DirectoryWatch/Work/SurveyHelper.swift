@@ -40,10 +40,7 @@ final class SurveyHelper: Sendable {
         let place = try? ThreadDirectory()
         while true {
             begins.wait()
-            let next = task.withLock { task in
-                defer { task = nil }
-                return task
-            }
+            let next = task.withLock { $0.take() }
             guard let next else { return }
             next.lane.withLock { $0.advance(in: next.root.descriptor, by: place, until: next.deadline) }
             ends.signal()

@@ -63,10 +63,7 @@ package actor InboxWorker {
 
     /// What recovery has left in the inbox and is to be examined again; from any thread.
     nonisolated func takeToExamine() -> [BytePath] {
-        toExamine.withLock { paths in
-            defer { paths = [] }
-            return paths
-        }
+        toExamine.withLock { $0.takeAll() }
     }
 
     // MARK: - Arrivals

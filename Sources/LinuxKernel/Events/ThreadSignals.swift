@@ -14,11 +14,10 @@ public struct OpenThread: Hashable, Sendable {
 /// proc_pid_status(5); without /proc the result is empty. A thread in sigsuspend(2), such as the main one after
 /// dispatchMain(), counts with the mask it has there.
 public func threadsNotBlocking(_ signals: [Int32]) -> [OpenThread] {
-    guard let tasks = opendir("/proc/self/task") else { return [] }
-    defer { closedir(tasks) }
+    guard let tasks = try? openDirectory("/proc/self/task").entries() else { return [] }
     var found: [OpenThread] = []
-    while let entry = readdir(tasks) {
-        let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    for task in tasks {
+        let name = String(decoding: task.name.bytes, as: UTF8.self)
         guard let thread = Int32(name), let mask = blockedSignals(ofStatus: "/proc/self/task/\(name)/status") else {
             continue
         }
@@ -49,17 +48,8 @@ public func isSignalIgnored(_ signal: Int32) -> Bool {
 
 /// Nil if the thread has ended or is a zombie.
 private func blockedSignals(ofStatus path: String) -> UInt64? {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    var text: [CChar] = []
-    var part = [CChar](repeating: 0, count: 4096)
-    while true {
-        let count = read(file, &part, part.count)
-        guard count > 0 else { break }
-        text += part[..<count]
-    }
-    text.append(0)
+    guard let status = try? contents(of: BytePath(path)) else { return nil }
+    let text = status.map { CChar(bitPattern: $0) } + [0]
     return text.withUnsafeBufferPointer { text in
         guard let start = text.baseAddress, let state = strstr(start, "\nState:\t") else { return nil }
         if [UInt8(ascii: "Z"), UInt8(ascii: "X")].contains(UInt8(bitPattern: state[8])) { return nil }

@@ -1,5 +1,4 @@
 public import FileValues
-import Glibc
 
 /// The directories that this machine exports over NFS.
 ///
@@ -51,7 +50,7 @@ public final class ExportedTrees: Sendable {
             return last.roots
         }
         if let known { return known }
-        let paths = Set(lists.flatMap { Self.paths(in: Self.content(of: $0)) })
+        let paths = Set(lists.flatMap { Self.paths(in: (try? contents(of: $0)) ?? []) })
         let roots = paths.compactMap { path -> Root? in
             guard let status = try? FileStatus(at: path, followingLinks: true) else { return nil }
             return Root(path: path, device: status.device, inode: status.identity.inode)
@@ -81,12 +80,5 @@ public final class ExportedTrees: Sendable {
             }
             return BytePath(bytes)
         }
-    }
-
-    private static func content(of path: BytePath) -> [UInt8] {
-        let number = path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        guard number >= 0 else { return [] }
-        defer { close(number) }
-        return (try? contents(ofKernelFile: number, name: path)) ?? []
     }
 }

@@ -1,5 +1,4 @@
 import FileValues
-import Glibc
 import SystemPackage
 
 extension Mount {
@@ -7,8 +6,7 @@ extension Mount {
     /// Shows whether a path still led to a certain mount when it was opened.
     package static func identifier(of descriptor: borrowing OwnedDescriptor) throws(SystemCallError) -> Int {
         let path = BytePath("/proc/self/fdinfo/\(descriptor.raw)")
-        let file = try descriptorCall("open", path: path) { path.withCString { open($0, O_RDONLY | O_CLOEXEC) } }
-        let text = String(decoding: try contents(ofKernelFile: file.raw, name: path), as: UTF8.self)
+        let text = String(decoding: try contents(of: path), as: UTF8.self)
         for line in text.split(separator: "\n") where line.hasPrefix("mnt_id:") {
             if let number = Int(line.dropFirst(7).filter { $0 != " " && $0 != "\t" }) { return number }
         }

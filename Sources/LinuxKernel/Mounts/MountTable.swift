@@ -1,6 +1,5 @@
 import FileValues
 import Glibc
-import SystemPackage
 
 /// All mounts of a mount namespace at one moment.
 public struct MountTable: Hashable, Sendable {
@@ -24,9 +23,7 @@ public struct MountTable: Hashable, Sendable {
 
     /// The current table of this process.
     public static func ofProcess() throws(SystemCallError) -> MountTable {
-        let path: BytePath = "/proc/self/mountinfo"
-        let file = try descriptorCall("open", path: path) { path.withCString { open($0, O_RDONLY | O_CLOEXEC) } }
-        return try MountTable(reading: file.raw)
+        MountTable(parsing: try contents(of: "/proc/self/mountinfo"))
     }
 
     /// The differences between this table and `later`.

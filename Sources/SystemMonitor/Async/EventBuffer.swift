@@ -99,9 +99,6 @@ final class EventBuffer<Event: Sendable>: EventConsumer {
     }
 
     private func removeContinuation() -> Continuation? {
-        contents.withLock { contents in
-            defer { contents.waiting = nil }
-            return contents.waiting
-        }
+        contents.withLock { $0.waiting.take() }
     }
 }

@@ -239,10 +239,7 @@ extension MonitorEngine {
 extension MonitorEngine {
     /// The source is registered with the kernel.
     func registered() {
-        let action = bound.confined { contents in
-            defer { contents.onRegistered = nil }
-            return contents.onRegistered
-        }
+        let action = bound.confined { $0.onRegistered.take() }
         action?()
     }
 

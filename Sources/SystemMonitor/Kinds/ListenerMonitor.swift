@@ -20,10 +20,7 @@ public final class IncomingConnection: Sendable {
 
     /// Transfers the connected, non-blocking socket, once; nil afterwards.
     public func take() -> OwnedDescriptor? {
-        let taken = number.withLock { number in
-            defer { number = nil }
-            return number
-        }
+        let taken = number.withLock { $0.take() }
         guard let taken else { return nil }
         return OwnedDescriptor(taking: taken)
     }

@@ -53,7 +53,7 @@ struct FetchLinks {
                 .usage, "\(path) is neither an address nor a file of links",
                 action: "Write http:// or https:// before an address; files end in .links, .url or .webloc.")
         }
-        let bytes = try content(of: path)
+        let bytes = try contents(of: path)
         do throws(LinkFileRefusal) {
             for line in try kind.read(bytes) { add(line.address, "\(path):\(line.number)") }
         } catch { throw CommandFailure(.failed, "\(path): \(error)") }

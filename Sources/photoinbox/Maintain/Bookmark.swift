@@ -12,7 +12,7 @@ final class Bookmark {
     init(in places: Places) { state = places.state }
 
     func read() -> Int64 {
-        guard let text = try? content(of: state.appending(name)) else { return 0 }
+        guard let text = try? contents(of: state.appending(name)) else { return 0 }
         return Int64(String(decoding: text.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)) ?? 0
     }
 
@@ -27,13 +27,7 @@ final class Bookmark {
     func stop(at photo: Int64) { try? save("\(photo)\n") }
 
     private func save(_ text: String) throws(SystemCallError) {
-        let directory = try openDirectory(state)
-        let part = name.addingSuffix(".part")
-        try? directory.unlink(part)
-        let file = try directory.openBeneath(part, [.write, .createNew], mode: 0o640)
-        try file.giveToOwner(of: directory)
-        try file.write(Array(text.utf8), at: 0)
-        try directory.rename(part, replacing: name)
+        try openDirectory(state).put(Array(text.utf8), as: name)
     }
 
     func remove() {

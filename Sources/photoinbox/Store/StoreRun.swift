@@ -218,10 +218,7 @@ struct StoreRun {
     }
 
     private func showFaults() throws {
-        let faults = state.withLock { state in
-            defer { state.faults = [] }
-            return state.faults
-        }
+        let faults = state.withLock { $0.faults.takeAll() }
         for (word, path, reason) in faults {
             if output.json {
                 try printJSON(

@@ -22,7 +22,7 @@ struct AccountEditor<Line: AccountLine> {
 
     func read() throws -> AccountLines<Line> {
         let bytes: [UInt8]
-        do throws(SystemCallError) { bytes = try content(of: file) } catch {
+        do throws(SystemCallError) { bytes = try contents(of: file) } catch {
             if error.code == .noSuchFileOrDirectory { return AccountLines() }
             throw error
         }
