@@ -182,6 +182,7 @@ class Bench:
                 houses[kind] = clients.House(self.program, place, photos, self.options(database))
                 stack.callback(houses[kind].daemon.stop)
                 times[kind] = []
+            self.server.settle()
             time.sleep(2)  # idle is measured after start-up; not used for timing
             for kind, house in houses.items():
                 processes.await_idle(house.daemon.process.pid)
@@ -211,6 +212,7 @@ class Bench:
                 self.session.note(f"fleet: {HOSTS} hosts, {kind}, run {run + 1} of {self.session.runs}")
                 place = self.place(self.memory)
                 database, beside = self.catalogue(kind, place), self.server.create(like=self.templates[kind])
+                self.server.settle()
                 floor = [statements.floor(self.server, beside, self.script, HOSTS, SECONDS)]
                 rates[kind].append(self.rate(place, HOSTS, EACH, database))
                 floor.append(statements.floor(self.server, beside, self.script, HOSTS, SECONDS))
@@ -222,6 +224,7 @@ class Bench:
             self.end(place)
             place = self.place(self.memory)
             database = self.catalogue(SERVER, place)
+            self.server.settle()
             rates[f"one daemon, {SERVER}"].append(self.rate(place, 1, HOSTS * EACH // 2, database))
             self.end(place, database)
         return rates
