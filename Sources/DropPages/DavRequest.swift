@@ -144,7 +144,7 @@ enum DavFile {
     case litter
 
     init(_ path: BytePath, of owner: DropOwner) throws(DavRefusal) {
-        let name = path.name.bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        let name = path.name.bytes.map(\.asciiLowercased)
         if name.starts(with: "._".utf8) || Self.litterNames.contains(name) {
             self = .litter
             return

@@ -62,7 +62,7 @@ package enum LinkFile: String, CaseIterable, Hashable, Sendable {
         var isInside = false
         for (index, line) in lines(bytes).enumerated() {
             let line = trimmedBlanks(Array(line))
-            let lower = line.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            let lower = line.map(\.asciiLowercased)
             if lower.first == UInt8(ascii: "[") {
                 isInside = lower == Array("[internetshortcut]".utf8)
             } else if isInside, let equals = lower.firstIndex(of: UInt8(ascii: "=")),

@@ -55,7 +55,7 @@ public struct BytePath: Hashable, Sendable {
     public var lowercasedExtension: [UInt8] {
         let name = self.name.bytes
         guard let dot = Self.extensionDot(in: name) else { return [] }
-        return name[(dot + 1)...].map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        return name[(dot + 1)...].map(\.asciiLowercased)
     }
 
     /// This path with `other` below it; `other` alone if this path is empty.

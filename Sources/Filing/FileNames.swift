@@ -15,7 +15,7 @@ package enum FileNames {
     static func isCopyNumber(_ name: BytePath) -> Bool {
         let digits = name.bytes.dropLast(5)
         return name.bytes.suffix(5).elementsEqual(".part".utf8) && !digits.isEmpty
-            && digits.allSatisfy { (0x30...0x39).contains($0) }
+            && digits.allSatisfy(\.isASCIIDigit)
     }
 
     /// Whether `name` is a temporary of this program.
@@ -24,10 +24,7 @@ package enum FileNames {
     /// Whether `token` is valid: 1 to 64 ASCII letters, digits and dashes.
     package static func isToken(_ token: String) -> Bool {
         (1...64).contains(token.utf8.count)
-            && token.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                    || byte == UInt8(ascii: "-")
-            }
+            && token.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: "-") }
     }
 
     /// Returns a unique token of 128 random bits.

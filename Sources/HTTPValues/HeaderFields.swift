@@ -1,3 +1,5 @@
+import FileValues
+
 /// The fields of a request's head, in order, as they were received.
 package struct HeaderFields: Hashable, Sendable {
     package struct Field: Hashable, Sendable {
@@ -35,14 +37,7 @@ package struct HeaderFields: Hashable, Sendable {
 
     static func isToken(_ text: String) -> Bool {
         !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-                }
-            }
+            && text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
     }
 
     private static func trimmed(_ value: String) -> String {

@@ -1,3 +1,5 @@
+import FileValues
+
 /// The path and the query of a request, decoded: `/t/3f%20a?size=2` is `["t", "3f a"]` and `size`.
 ///
 /// Only the origin form is accepted. What two programs could read differently is refused: a segment that is `.`, `..` or
@@ -104,12 +106,10 @@ private func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
 package func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
     for byte in bytes {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
+        if byte.isASCIILetter || byte.isASCIIDigit || "-._~".utf8.contains(byte) {
             text.unicodeScalars.append(Unicode.Scalar(byte))
-        default: text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        } else {
+            text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
         }
     }
     return text

@@ -1,3 +1,5 @@
+import FileValues
+
 /// The head of a response: status and fields, from untrusted bytes. A value.
 package struct ResponseHead: Hashable, Sendable {
     package private(set) var status = 0
@@ -24,7 +26,7 @@ package struct ResponseHead: Hashable, Sendable {
         if line.isEmpty {
             isWhole = true
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-            let name = line[..<colon].map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            let name = line[..<colon].map(\.asciiLowercased)
             // The first of two fields counts.
             let key = String(decoding: name, as: UTF8.self)
             if fields[key] == nil { fields[key] = trimmedBlanks(Array(line[(colon + 1)...])) }

@@ -26,7 +26,7 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         guard !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
             throw AddressRefusal("it contains a blank or a control character")
         }
-        let lower = trimmed.prefix(8).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        let lower = trimmed.prefix(8).map(\.asciiLowercased)
         let scheme = ["https://", "http://"].first { lower.starts(with: Array($0.utf8)) }
         guard let scheme else { throw AddressRefusal("not http or https") }
         let rest = trimmed.dropFirst(scheme.utf8.count).prefix { $0 != UInt8(ascii: "#") }
@@ -53,10 +53,7 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Letters, digits, `-`, `.`, `_`, a port, and the brackets of IPv6.
     private static func isOfHost(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: Array("-._:[]".utf8).contains(byte)
-        }
+        byte.isASCIILetter || byte.isASCIIDigit || "-._:[]".utf8.contains(byte)
     }
 
     private static func escaped(_ bytes: some Collection<UInt8>) -> String {

@@ -44,7 +44,7 @@ package final class ImportMemory: Sendable {
         /// A key that is equal for all spellings that a case-insensitive file system treats as one name. ASCII only,
         /// since a miss only costs reading the file.
         fileprivate var folded: Folded {
-            let bytes = path.bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            let bytes = path.bytes.map(\.asciiLowercased)
             return Folded(path: BytePath(bytes), size: size)
         }
     }

@@ -1,3 +1,5 @@
+import FileValues
+
 /// An action of the daemon that a timer, a signal or a line of a command FIFO can request.
 package enum Action: Hashable, Sendable {
     /// Write the state as JSON to the runtime directory, and a summary to the journal.
@@ -77,8 +79,5 @@ extension Action: CustomStringConvertible {
 package func isPlainName(_ name: String) -> Bool {
     let bytes = name.utf8
     return (1...64).contains(bytes.count) && bytes.first != UInt8(ascii: "-")
-        && bytes.allSatisfy {
-            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
-                || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
-        }
+        && bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "-_".utf8.contains($0) }
 }

@@ -1,3 +1,5 @@
+import FileValues
+
 extension TOMLReader {
     mutating func readValue(depth: Int) throws(TOMLSyntaxError) -> TOMLNode {
         let position = self.position
@@ -145,18 +147,18 @@ extension TOMLReader {
         let digits = word.utf8.drop { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
         let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard let whole = parts.first, whole.count == 1 || whole.first != UInt8(ascii: "0"),
-            parts.allSatisfy({ (1...18).contains($0.count) && $0.allSatisfy(isDigit) })
+            parts.allSatisfy({ (1...18).contains($0.count) && $0.allSatisfy(\.isASCIIDigit) })
         else { return nil }
         return parts.count == 1 ? Int(word).map { .integer($0) } : Double(word).map { .number($0) }
     }
 
     /// Returns whether a date or time is valid; nil if `word` is not a date or time.
     private static func isPossibleTime(_ word: String) -> Bool? {
-        let shape = String(decoding: word.utf8.map { isDigit($0) ? UInt8(ascii: "0") : $0 }, as: UTF8.self)
+        let shape = String(decoding: word.utf8.map { $0.isASCIIDigit ? UInt8(ascii: "0") : $0 }, as: UTF8.self)
         let (date, time) = ("0000-00-00", "00:00:00")
         let both = ["T", " "].flatMap { [date + $0 + time, date + $0 + time + "Z"] }
         guard shape == date || shape == time || both.contains(shape) else { return nil }
-        let numbers = word.utf8.split { !isDigit($0) }.compactMap { Int(String(decoding: $0, as: UTF8.self)) }
+        let numbers = word.utf8.split { !$0.isASCIIDigit }.compactMap { Int(String(decoding: $0, as: UTF8.self)) }
         let isOfDay = zip(numbers.suffix(3), [23, 59, 59]).allSatisfy { $0 <= $1 }
         if shape == time { return isOfDay }
         let (year, month) = (numbers[0], numbers[1])
@@ -164,6 +166,4 @@ extension TOMLReader {
         let days = month == 2 ? isLeap ? 29 : 28 : [4, 6, 9, 11].contains(month) ? 30 : 31
         return (1...12).contains(month) && (1...days).contains(numbers[2]) && (shape == date || isOfDay)
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }

@@ -71,10 +71,7 @@ package struct StoreAddress: Hashable, Sendable {
     }
 
     private static func isName(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: Array("-._".utf8).contains(byte)
-        }
+        byte.isASCIILetter || byte.isASCIIDigit || "-._".utf8.contains(byte)
     }
 
     private static func isBucket(_ text: String) -> Bool {

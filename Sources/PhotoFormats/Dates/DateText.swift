@@ -104,7 +104,7 @@ package struct DateText: Equatable {
     package static func parseFraction(_ bytes: some Collection<UInt8>) -> Int? {
         var scanner = DigitScanner(bytes)
         scanner.skipSpaces()
-        guard let first = scanner.peek, isDigit(first) else { return nil }
+        guard let first = scanner.peek, first.isASCIIDigit else { return nil }
         return scanner.fraction()
     }
 }
@@ -132,14 +132,14 @@ package struct DigitScanner {
     /// Parses exactly `digits` digits; consumes nothing if there are fewer.
     package mutating func number(digits: Int) -> Int? {
         let taken = rest.prefix(digits)
-        guard digits > 0, taken.count == digits, taken.allSatisfy(isDigit) else { return nil }
+        guard digits > 0, taken.count == digits, taken.allSatisfy(\.isASCIIDigit) else { return nil }
         rest.removeFirst(digits)
         return taken.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
     /// Whether one or two digits and a space come next.
     package var isDayOfMonth: Bool {
-        let digits = rest.prefix(3).prefix(while: isDigit)
+        let digits = rest.prefix(3).prefix(while: \.isASCIIDigit)
         return (1...2).contains(digits.count) && rest.dropFirst(digits.count).first == UInt8(ascii: " ")
     }
 
@@ -152,14 +152,14 @@ package struct DigitScanner {
 
     /// Parses at least one digit and at most `most`.
     package mutating func number(upTo most: Int) -> Int? {
-        number(digits: rest.prefix(most).prefix(while: isDigit).count)
+        number(digits: rest.prefix(most).prefix(while: \.isASCIIDigit).count)
     }
 
     /// Parses all digits as a decimal fraction, in billionths.
     package mutating func fraction() -> Int {
         var value = 0
         var unit = 100_000_000
-        while let byte = rest.first, isDigit(byte) {
+        while let byte = rest.first, byte.isASCIIDigit {
             value += Int(byte - 0x30) * unit
             unit /= 10
             rest.removeFirst()

@@ -63,7 +63,7 @@ extension SourceReader where Source: ~Copyable {
             length <= size - place - 8
         else { return false }
         let kinds: [StaticString] = ["db", "dc", "wb", "tx", "pc", "sb"]
-        return isDigit(code[0]) && isDigit(code[1]) && kinds.contains { code.dropFirst(2).begins(with: $0) }
+        return code[0].isASCIIDigit && code[1].isASCIIDigit && kinds.contains { code.dropFirst(2).begins(with: $0) }
             || code.begins(with: "ix") || code.begins(with: "idx1") || code.begins(with: "JUNK")
             || code.begins(with: "LIST")
     }

@@ -1,3 +1,5 @@
+import FileValues
+
 /// Kinds of files that are not filed, by their first bytes, so that people are told what a file is.
 enum OtherKind {
     /// A signature of a kind, and the words for it.
@@ -81,7 +83,7 @@ enum OtherKind {
 
     /// The kind of text that begins with `start`.
     static func text(_ start: [UInt8]) -> String {
-        let lower = start.drop { $0 <= 0x20 || $0 >= 0x80 }.map(lowercased)
+        let lower = start.drop { $0 <= 0x20 || $0 >= 0x80 }.map(\.asciiLowercased)
         if lower.begins(with: "<!doctype html") || lower.begins(with: "<html") { return "an HTML page" }
         if lower.begins(with: "<"), lower.contains("<svg") { return "an SVG drawing" }
         if lower.begins(with: "<?xml") { return "XML" }

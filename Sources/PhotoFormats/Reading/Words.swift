@@ -23,9 +23,3 @@ extension Collection<UInt8> {
         text.withUTF8Buffer { other in elementsEqual(other) }
     }
 }
-
-/// ASCII lower case of one byte; other bytes unchanged.
-package func lowercased(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
-
-/// Whether the byte is an ASCII digit.
-package func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

@@ -8,9 +8,9 @@ package enum FileNameDate {
     /// `PXL_`, by Google's cameras, it is in UTC.
     package static func find(in name: BytePath) -> RecordedDate? {
         let stem = name.stem.bytes.prefix(255)
-        for start in stem.indices where isDigit(stem[start]) {
+        for start in stem.indices where stem[start].isASCIIDigit {
             // Digits within a longer number are not a date.
-            if start > stem.startIndex, isDigit(stem[start - 1]) { continue }
+            if start > stem.startIndex, stem[start - 1].isASCIIDigit { continue }
             guard let found = date(in: stem[start...]) else { continue }
             let reading: RecordedDate.Reading =
                 stem.begins(with: "PXL_") && found.hasTime
@@ -32,7 +32,7 @@ package enum FileNameDate {
         else { return nil }
         let dayOnly = DateText(local: midnight, offset: nil, hasTime: false)
         // 20240131120000 has no separator; a run of another length is not a date.
-        let digitsFollow = scanner.peek.map(isDigit) ?? false
+        let digitsFollow = scanner.peek?.isASCIIDigit ?? false
         if !digitsFollow { skipToTime(&scanner) }
         guard let hour = scanner.number(digits: 2) else { return digitsFollow ? nil : dayOnly }
         let split = scanner.skip(oneOf: "-_.:")
@@ -41,7 +41,7 @@ package enum FileNameDate {
         else { return digitsFollow ? nil : dayOnly }
         // Milliseconds may follow directly; more digits than those three make it some other number.
         let fraction = scanner.number(digits: 3) ?? 0
-        if scanner.peek.map(isDigit) ?? false { return digitsFollow ? nil : dayOnly }
+        if scanner.peek?.isASCIIDigit ?? false { return digitsFollow ? nil : dayOnly }
         guard
             let local = CivilDateTime(
                 date, hour: hour, minute: minute, second: second, nanosecond: fraction * 1_000_000)

@@ -68,7 +68,7 @@ package struct NameRule: Sendable {
         guard name.count >= 9, name[0] == UInt8(ascii: "."), name[name.count - 7] == UInt8(ascii: ".") else {
             return false
         }
-        return name.suffix(6).allSatisfy { isDigit($0) || (0x61...0x7A).contains($0) }
+        return name.suffix(6).allSatisfy { $0.isASCIIDigit || (0x61...0x7A).contains($0) }
     }
 }
 
@@ -81,7 +81,7 @@ package enum NameRules {
             if let rule = ruleIgnoring(directory: directory) { return .ignored(rule: rule) }
         }
         guard let name = components.last?.bytes else { return .take }
-        let lower = name.map(lowercased)
+        let lower = name.map(\.asciiLowercased)
         if let rule = files.first(where: { $0.applies(to: lower) }) {
             return rule.effect == .ignored ? .ignored(rule: rule.name) : .unfinished(rule: rule.name)
         }
@@ -94,14 +94,16 @@ package enum NameRules {
         let bytes = path.bytes
         guard let last = bytes.last else { return false }
         let first = bytes[(bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...].first ?? last
-        guard unfinishedFirst[Int(lowercased(first))] || unfinishedLast[Int(lowercased(last))] else { return false }
+        guard unfinishedFirst[Int(first.asciiLowercased)] || unfinishedLast[Int(last.asciiLowercased)] else {
+            return false
+        }
         if case .unfinished = decide(path) { return true }
         return false
     }
 
     /// The path of an unfinished file without the suffix that says so; nil where that is no suffix.
     package static func finished(_ path: BytePath) -> BytePath? {
-        let lower = path.name.bytes.map(lowercased)
+        let lower = path.name.bytes.map(\.asciiLowercased)
         guard let rule = files.first(where: { $0.applies(to: lower) }), rule.effect == .unfinished,
             let count = rule.suffix
         else { return nil }
@@ -119,7 +121,7 @@ package enum NameRules {
 
     /// The rule that ignores a directory named `name`, which then needs no watch; nil if none does.
     package static func ruleIgnoring(directory name: BytePath) -> String? {
-        let lower = name.bytes.map(lowercased)
+        let lower = name.bytes.map(\.asciiLowercased)
         if let rule = directories.first(where: { $0.applies(to: lower) }) { return rule.name }
         return lower.first == UInt8(ascii: ".") ? "hidden directory" : nil
     }

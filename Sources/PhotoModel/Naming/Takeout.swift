@@ -77,14 +77,14 @@ enum Takeout {
             return (bytes, [])
         }
         let digits = bytes[(open + 1)..<(bytes.count - 1)]
-        guard !digits.isEmpty, digits.allSatisfy(isDigit) else { return (bytes, []) }
+        guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) else { return (bytes, []) }
         return (Array(bytes[..<open]), Array(bytes[open...]))
     }
 
     /// The name and the supplement, which may be cut.
     private static func splitSupplement(_ bytes: [UInt8]) -> (before: [UInt8], supplement: [UInt8])? {
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0,
-            supplement.starts(with: bytes[dot...].map(lowercased))
+            supplement.starts(with: bytes[dot...].map(\.asciiLowercased))
         else { return nil }
         return (Array(bytes[..<dot]), Array(bytes[dot...]))
     }
@@ -92,7 +92,7 @@ enum Takeout {
     /// `IMG_1` of `IMG_1.jp`.
     private static func withoutCutExtension(_ name: [UInt8]) -> [UInt8] {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return name }
-        let ending = name[(dot + 1)...].map(lowercased)
+        let ending = name[(dot + 1)...].map(\.asciiLowercased)
         let isBeginning = PhotoFormat.allCases.contains { format in
             format.usualExtensions.contains { $0.utf8.starts(with: ending) }
         }

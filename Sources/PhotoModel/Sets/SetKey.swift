@@ -1,6 +1,5 @@
 // `_nfc` is the standard library's normalization, which Foundation uses too; there is no public API without Foundation.
 package import FileValues
-import PhotoFormats
 @_spi(_Unicode) import Swift
 
 /// The key by which files of one inbox are grouped into a set: their directory and the common stem of their names,
@@ -19,8 +18,8 @@ package struct SetKey: Hashable, Sendable {
 
     /// `bytes` in lower case and in NFC; without valid UTF-8, only with ASCII letters in lower case.
     package static func folded(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        if bytes.allSatisfy({ $0 < 0x80 }) { return bytes.map(lowercased) }
-        guard let text = String(validating: bytes, as: UTF8.self) else { return bytes.map(lowercased) }
+        if bytes.allSatisfy({ $0 < 0x80 }) { return bytes.map(\.asciiLowercased) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return bytes.map(\.asciiLowercased) }
         // Twice: the lower case may not be normalized.
         return Array(String(String.UnicodeScalarView(text._nfc)).lowercased().nfcBytes)
     }

@@ -23,7 +23,7 @@ package struct SetName: Hashable, Sendable {
     package init(_ path: BytePath) {
         name = path.name
         let directory = path.parent
-        if let kind = SidecarKind(name: name.bytes.map(lowercased)) {
+        if let kind = SidecarKind(name: name.bytes.map(\.asciiLowercased)) {
             let stem = SidecarStem(name, kind)
             role = .sidecar(kind)
             photo = stem.photo
@@ -43,22 +43,22 @@ package struct SetName: Hashable, Sendable {
     /// Whether this sidecar belongs to the photo `name` of its set: one that names a photo belongs to that one alone.
     package func belongs(to name: BytePath) -> Bool {
         guard let photo else { return true }
-        return photo.bytes.map(lowercased) == name.bytes.map(lowercased)
+        return photo.bytes.map(\.asciiLowercased) == name.bytes.map(\.asciiLowercased)
     }
 }
 
 /// The stem without Apple's mark: the edited version of `IMG_0123` is named `IMG_E0123`, its edits before the last
 /// `IMG_O0123`.
 private func withoutAppleMark(_ stem: [UInt8]) -> [UInt8] {
-    guard stem.count == 9, stem.map(lowercased).begins(with: "img_"), stem[5...].allSatisfy(isDigit),
-        [UInt8(ascii: "e"), UInt8(ascii: "o")].contains(lowercased(stem[4]))
+    guard stem.count == 9, stem.map(\.asciiLowercased).begins(with: "img_"), stem[5...].allSatisfy(\.isASCIIDigit),
+        [UInt8(ascii: "e"), UInt8(ascii: "o")].contains(stem[4].asciiLowercased)
     else { return stem }
     return Array(stem[..<4] + stem[5...])
 }
 
 /// `a.jpg` of `a.jpg-2`.
 private func withoutNumbers(_ name: [UInt8]) -> [UInt8] {
-    let digits = name.reversed().prefix(while: isDigit).count
+    let digits = name.reversed().prefix(while: \.isASCIIDigit).count
     let rest = name.dropLast(digits)
     return digits > 0 && rest.last == UInt8(ascii: "-") ? withoutNumbers(Array(rest.dropLast())) : name
 }
@@ -99,5 +99,5 @@ private struct SidecarStem {
 /// Whether `name` has the extension of a format that is filed.
 func isPhotoName(_ name: [UInt8]) -> Bool {
     guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return false }
-    return !PhotoFormat.formats(withExtension: name[(dot + 1)...].map(lowercased)).isEmpty
+    return !PhotoFormat.formats(withExtension: name[(dot + 1)...].map(\.asciiLowercased)).isEmpty
 }
