@@ -431,7 +431,7 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "HTTPValues", "PhotoModel",
+                "Catalogue", "ControlProtocol", "DropPages", "DropStore", "Filing", "PhotoModel",
                 "PostgreSQL",
                 "PostgresSupport", "Reporting", "photoinbox", "photoinbox-fetch", "photoinboxd",
             ],

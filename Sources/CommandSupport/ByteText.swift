@@ -49,7 +49,7 @@ extension [UInt8] {
             append(",\"")
             append(name)
             append("_base64\":\"")
-            append(contentsOf: base64(path).utf8)
+            append(contentsOf: base64Encoded(path).utf8)
             append(UInt8(ascii: "\""))
         }
     }

@@ -1,3 +1,5 @@
+import FileValues
+
 /// A name and a password, as `Authorization: Basic` has them; see RFC 7617.
 package struct BasicCredentials: Hashable, Sendable {
     package let user: String

@@ -57,15 +57,10 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func escaped(_ bytes: some Collection<UInt8>) -> String {
-        var out: [UInt8] = []
-        for byte in bytes {
-            if byte >= 0x80 || Array("\"<>\\^`{|}".utf8).contains(byte) {
-                out += Array((byte < 0x10 ? "%0" : "%").utf8) + Array(String(byte, radix: 16, uppercase: true).utf8)
-            } else {
-                out.append(byte)
-            }
+        let escaped = bytes.flatMap { (byte: UInt8) -> [UInt8] in
+            byte >= 0x80 || "\"<>\\^`{|}".utf8.contains(byte) ? Array(percentEncoded([byte]).utf8) : [byte]
         }
-        return String(decoding: out, as: UTF8.self)
+        return String(decoding: escaped, as: UTF8.self)
     }
 }
 

@@ -135,25 +135,7 @@ package struct JSONField: Hashable, Sendable {
         if let text = String(validating: path.bytes, as: UTF8.self) { return [JSONField(name, .string(text))] }
         return [
             JSONField(name, .string(String(decoding: path.bytes, as: UTF8.self))),
-            JSONField(name + "_base64", .string(base64(path.bytes))),
+            JSONField(name + "_base64", .string(base64Encoded(path.bytes))),
         ]
     }
-}
-
-/// RFC 4648, with padding.
-package func base64(_ bytes: [UInt8]) -> String {
-    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    var out: [UInt8] = []
-    out.reserveCapacity((bytes.count + 2) / 3 * 4)
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-        let chunk = bytes[start..<min(start + 3, bytes.count)]
-        var bits: UInt32 = 0
-        for byte in chunk { bits = bits << 8 | UInt32(byte) }
-        bits <<= UInt32(3 - chunk.count) * 8
-        for place in 0..<4 {
-            let letter = letters[Int(bits >> UInt32(18 - 6 * place) & 63)]
-            out.append(place <= chunk.count ? letter : UInt8(ascii: "="))
-        }
-    }
-    return String(decoding: out, as: UTF8.self)
 }

@@ -1,6 +1,5 @@
 package import FileValues
 import Filing
-import HTTPValues
 
 extension StoreAddress {
     /// The address by which whoever has it may get the object of a file of the library, from `now` for so many seconds: browsers keep

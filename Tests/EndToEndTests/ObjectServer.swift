@@ -1,7 +1,7 @@
+import FileValues
 import Foundation
 import FoundationNetworking
 import Glibc
-import HTTPValues
 import LinuxKernel
 import SystemPackage
 import TestSupport

@@ -29,12 +29,6 @@ struct JSONTests {
         #expect(JSONValue.object(fields).compact == #"{"file":"a�","file_base64":"Yf8="}"#)
     }
 
-    @Test(arguments: [
-        ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-        ("foobar", "Zm9vYmFy"),
-    ])
-    func base64OfRFC4648(text: String, encoded: String) { #expect(base64(Array(text.utf8)) == encoded) }
-
     @Test func momentsBeyondTheCalendarAreNull() {
         for seconds in [Int64.min, .max, 253_402_300_800, -62_167_219_201] {
             #expect(JSONValue.moment(seconds) == .null)

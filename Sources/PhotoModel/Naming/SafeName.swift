@@ -58,18 +58,15 @@ private func escapeUnsafe(_ bytes: [UInt8]) -> [UInt8] {
         if length > 0, end <= bytes.count,
             let text = String(validating: bytes[position..<end], as: UTF8.self), let scalar = text.unicodeScalars.first
         {
-            safe += isUnsafeInName(scalar) ? percentEscapes(bytes[position..<end]) : Array(bytes[position..<end])
+            let character = Array(bytes[position..<end])
+            safe += isUnsafeInName(scalar) ? Array(percentEncoded(character).utf8) : character
             position = end
         } else {
-            safe += percentEscapes([first])
+            safe += percentEncoded([first]).utf8
             position += 1
         }
     }
     return safe
-}
-
-private func percentEscapes(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-    bytes.flatMap { Array((($0 < 0x10 ? "%0" : "%") + String($0, radix: 16, uppercase: true)).utf8) }
 }
 
 /// Whether a scalar is a slash, a control character, a line or paragraph separator, or changes the direction of text.

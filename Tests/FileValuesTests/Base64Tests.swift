@@ -1,5 +1,5 @@
+import FileValues
 import Foundation
-import HTTPValues
 import TestSupport
 import Testing
 
@@ -15,6 +15,14 @@ struct Base64Tests {
             #expect(base64Decoded(text) == bytes)
         }
     }
+
+    @Test(
+        "The examples of RFC 4648",
+        arguments: [
+            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ])
+    func examples(text: String, encoded: String) { #expect(base64Encoded(Array(text.utf8)) == encoded) }
 
     @Test(
         "What is not the one text of its bytes is refused",
