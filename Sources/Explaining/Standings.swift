@@ -60,7 +60,7 @@ package struct RenditionStanding: Hashable, JSONRepresentable {
     /// `none: [pictures] is not enabled`.
     package var text: String {
         switch state {
-        case .made: path?.escaped ?? likeness.map { "0x" + Self.hexadecimal($0) } ?? "made"
+        case .made: path?.escaped ?? likeness.map { "0x" + padded($0, 16, radix: 16) } ?? "made"
         case .missing: isOff ? "none: [pictures] is not enabled" : "none yet"
         case .failed: "none: \(printable(reason ?? "unknown"))"
         }
@@ -69,13 +69,8 @@ package struct RenditionStanding: Hashable, JSONRepresentable {
     package var json: JSONValue {
         .object([
             JSONField("kind", kind.rawValue), JSONField("state", state.rawValue), JSONField("path", path?.escaped),
-            JSONField("likeness", likeness.map { Self.hexadecimal($0) }), JSONField("reason", reason),
+            JSONField("likeness", likeness.map { padded($0, 16, radix: 16) }), JSONField("reason", reason),
         ])
-    }
-
-    private static func hexadecimal(_ value: UInt64) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
 

@@ -22,7 +22,7 @@ package func percentEncoded(_ bytes: some Sequence<UInt8>) -> String {
         if byte.isASCIILetter || byte.isASCIIDigit || "-._~".utf8.contains(byte) {
             text.unicodeScalars.append(Unicode.Scalar(byte))
         } else {
-            text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            text += "%" + padded(byte, 2, radix: 16, uppercase: true)
         }
     }
     return text

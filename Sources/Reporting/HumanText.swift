@@ -1,3 +1,5 @@
+import FileValues
+
 /// Numbers for people. Pure; the same in every locale, like all our output.
 package enum HumanText {
     /// `61,204`.
@@ -72,8 +74,7 @@ package enum HumanText {
         let scaled = (number * Double(unit)).rounded()
         guard abs(scaled) < 1e15 else { return "large" }
         let (whole, rest) = Int64(abs(scaled)).quotientAndRemainder(dividingBy: unit)
-        let digits = String(rest)
-        let fraction = places == 0 ? "" : "." + String(repeating: "0", count: places - digits.count) + digits
+        let fraction = places == 0 ? "" : "." + padded(rest, places)
         return (scaled < 0 ? "-" : "") + "\(whole)" + fraction
     }
 

@@ -87,8 +87,7 @@ package indirect enum JSONValue: Hashable, Sendable {
             case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}",
                 // Characters that change the direction of text, so that a name looks like another.
                 "\u{061C}", "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                text += "\\u" + padded(scalar.value, 4, radix: 16)
             default: text.unicodeScalars.append(scalar)
             }
         }

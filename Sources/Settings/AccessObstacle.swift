@@ -82,7 +82,4 @@ package func setfaclCommand(_ change: String, _ path: BytePath) -> String {
 }
 
 /// Permission bits as chmod(1) reads them, four digits at least.
-package func octal(_ mode: UInt32) -> String {
-    let digits = String(mode & 0o7777, radix: 8)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-}
+package func octal(_ mode: UInt32) -> String { padded(mode & 0o7777, 4, radix: 8) }

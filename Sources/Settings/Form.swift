@@ -96,7 +96,7 @@ enum Form {
     static let size = ValueForm("size", hint: "write \"500M\" or \"20G\"") { text, _ in ByteSize(text) }
 
     /// Permission bits of files, in octal.
-    static let fileMode = ValueForm("octal mode", hint: modeHint, write: writeMode) {
+    static let fileMode = ValueForm("octal mode", hint: modeHint, write: { octal($0) }) {
         (text, _) throws(ValueMistake) -> UInt32? in
         guard (3...4).contains(text.utf8.count), let mode = UInt32(text, radix: 8), !text.hasPrefix("+") else {
             return nil
@@ -108,11 +108,6 @@ enum Form {
     }
 
     private static let modeHint = "write octal digits in quotes, like \"0640\""
-
-    @Sendable private static func writeMode(_ mode: UInt32) -> String {
-        let digits = String(mode, radix: 8)
-        return String(repeating: "0", count: max(1, 4 - digits.count)) + digits
-    }
 
     // MARK: - Others
 

@@ -93,8 +93,7 @@ package func tomlString(_ text: String) -> String {
         case "\t": out += "\\t"
         case "\r": out += "\\r"
         case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-            let digits = String(scalar.value, radix: 16, uppercase: true)
-            out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            out += "\\u" + padded(scalar.value, 4, radix: 16, uppercase: true)
         default: out.unicodeScalars.append(scalar)
         }
     }

@@ -351,10 +351,7 @@ private struct TestContent {
 
 extension FileTime {
     /// Seconds since 1970, with all digits: `1700000000.000000001`.
-    fileprivate var decimal: String {
-        let digits = String(nanoseconds)
-        return "\(seconds)." + String(repeating: "0", count: 9 - digits.count) + digits
-    }
+    fileprivate var decimal: String { "\(seconds).\(padded(nanoseconds, 9))" }
 
     /// Nil for anything else, and for times before 1970.
     fileprivate init?(decimal text: String) {

@@ -1,3 +1,5 @@
+import FileValues
+
 /// A 128-bit identifier of one kind of journal entry, independent of its text: the journal's MESSAGE_ID field. See
 /// sd-id128(3) and systemd.journal-fields(7).
 public struct MessageID: Hashable, Sendable, CustomStringConvertible {
@@ -12,32 +14,15 @@ public struct MessageID: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses 32 hexadecimal digits, also with the hyphens of a UUID; nil for other text.
     public init?(_ text: String) {
-        let digits = Array(text.utf8)
-        let plain: [UInt8]
-        switch digits.count {
-        case 32: plain = digits
-        case 36:
-            guard [8, 13, 18, 23].allSatisfy({ digits[$0] == UInt8(ascii: "-") }) else { return nil }
-            plain = digits.filter { $0 != UInt8(ascii: "-") }
-        default: return nil
+        var digits = Array(text.utf8)
+        if digits.count == 36, [8, 13, 18, 23].allSatisfy({ digits[$0] == UInt8(ascii: "-") }) {
+            digits.removeAll { $0 == UInt8(ascii: "-") }
         }
-        guard plain.count == 32, plain.allSatisfy(Self.isHexadecimalDigit) else { return nil }
-        guard let high = UInt64(String(decoding: plain.prefix(16), as: UTF8.self), radix: 16),
-            let low = UInt64(String(decoding: plain.suffix(16), as: UTF8.self), radix: 16)
-        else { return nil }
-        self.init(high, low)
+        guard digits.count == 32, let bytes = bytes(ofHexadecimal: digits) else { return nil }
+        let halves = [bytes[..<8], bytes[8...]].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+        self.init(halves[0], halves[1])
     }
 
     /// 32 hexadecimal digits in lower case, as for `journalctl MESSAGE_ID=…`.
-    public var description: String { Self.sixteenDigits(high) + Self.sixteenDigits(low) }
-
-    private static func sixteenDigits(_ half: UInt64) -> String {
-        let digits = String(half, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-
-    // UInt64(_:radix:) would accept a sign.
-    private static func isHexadecimalDigit(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
-    }
+    public var description: String { padded(high, 16, radix: 16) + padded(low, 16, radix: 16) }
 }

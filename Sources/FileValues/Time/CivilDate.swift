@@ -63,9 +63,3 @@ package struct CivilDate: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// ISO 8601: `2024-01-31`.
     package var description: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
 }
-
-/// `number` in decimal, padded with zeros to at least `width` digits.
-package func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
-}
