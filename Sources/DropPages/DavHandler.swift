@@ -408,8 +408,7 @@ struct DavHandler: Sendable {
                     // It was put meanwhile.
                 }
             }
-            var random = SystemRandomNumberGenerator()
-            let digits = Array(hexadecimal((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }))
+            let digits = Array(randomHexadecimal(bytes: 16))
             let token =
                 "urn:uuid:"
                 + [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")

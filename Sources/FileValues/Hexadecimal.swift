@@ -10,6 +10,11 @@ package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     return String(decoding: digits, as: UTF8.self)
 }
 
+/// Random bytes of the system's generator as hexadecimal digits, two for each.
+package func randomHexadecimal(bytes count: Int) -> String {
+    hexadecimal((0..<count).map { _ in UInt8.random(in: .min ... .max) })
+}
+
 /// The bytes that hexadecimal digits of either case denote; nil if malformed.
 package func bytes(ofHexadecimal digits: some Collection<UInt8>) -> [UInt8]? {
     guard digits.count.isMultiple(of: 2) else { return nil }

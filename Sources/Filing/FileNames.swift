@@ -28,13 +28,7 @@ package enum FileNames {
     }
 
     /// Returns a unique token of 128 random bits.
-    package static func makeToken() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let digits = String(generator.next(), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
+    package static func makeToken() -> String { randomHexadecimal(bytes: 16) }
 
     /// Returns `IMG_1.jpg` for attempt 0, then `IMG_1-2.jpg`, `IMG_1-3.jpg` …, cut to 255 bytes.
     ///

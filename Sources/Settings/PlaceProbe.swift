@@ -15,9 +15,8 @@ final class PlaceProbe {
     /// Creates it in the directory at `path`; nil if that fails.
     init?(_ path: BytePath) {
         guard let directory = try? openDirectory(path) else { return nil }
-        var generator = SystemRandomNumberGenerator()
         // Names like this are ignored by watches; see FileNames.
-        name = BytePath(".photo-inbox-probe-\(String(generator.next(), radix: 16))")
+        name = BytePath(".photo-inbox-probe-\(randomHexadecimal(bytes: 8))")
         self.directory = directory
         guard (try? self.directory.openBeneath(name, [.write, .createNew])) != nil else { return nil }
     }

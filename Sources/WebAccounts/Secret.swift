@@ -7,10 +7,7 @@ package struct Secret: Hashable, Sendable {
     package let text: String
 
     /// A new one, from the kernel.
-    package init() {
-        var random = SystemRandomNumberGenerator()
-        text = hexadecimal((0..<32).map { _ in UInt8.random(in: 0...255, using: &random) })
-    }
+    package init() { text = randomHexadecimal(bytes: 32) }
 
     /// One that was received; nil if it is malformed.
     package init?(_ text: String) {

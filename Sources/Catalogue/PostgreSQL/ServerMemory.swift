@@ -47,7 +47,7 @@ package final class ServerMemory: Sendable {
         }
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
         let numbers = lines.dropFirst().map { Int64($0.drop { $0 == " " }) ?? 0 } + [0, 0, 0]
-        key = lines.first.map(String.init) ?? hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max) })
+        key = lines.first.map(String.init) ?? randomHexadecimal(bytes: 16)
         let values = Values(written: numbers[0], cluster: numbers[1], timeline: numbers[2])
         if lines.count < 4 { try opened.put(Self.text(key, values), as: "host", durably: true) }
         file = try opened.openBeneath("host", [.readWrite, .nonBlocking])
