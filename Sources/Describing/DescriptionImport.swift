@@ -80,7 +80,7 @@ struct DescriptionImport {
         _ summary: inout Summary
     ) throws {
         var (record, pending) = (CSVRecord(), Pending())
-        var (kept, lastPause) = (summary.place.rows, monotonicSeconds())
+        var (kept, lastPause) = (summary.place.rows, monotonicNanoseconds())
         while true {
             if interruption.mustStopAtOnce() || interruption.isStopRequested {
                 summary.wasStopped = true
@@ -153,10 +153,10 @@ struct DescriptionImport {
 
     /// Leaves the catalogue free for a moment: the daemon retries at least every tenth of a second, for five seconds. See
     /// sqlite3_busy_timeout.
-    private func pause(_ last: inout Double) {
-        guard !isDry, monotonicSeconds() - last > 2 else { return }
+    private func pause(_ last: inout UInt64) {
+        guard !isDry, monotonicNanoseconds() - last > 2_000_000_000 else { return }
         interruption.wait(atMost: timespec(tv_sec: 0, tv_nsec: 110_000_000))
-        last = monotonicSeconds()
+        last = monotonicNanoseconds()
     }
 
     private func showProgress(_ summary: Summary) throws {
@@ -165,5 +165,3 @@ struct DescriptionImport {
             asked: interruption.consumeProgressRequest())
     }
 }
-
-private func monotonicSeconds() -> Double { Double(monotonicNanoseconds()) / 1e9 }

@@ -50,12 +50,8 @@ struct SetupUnit: Hashable {
         ]
         let question = unit.command("show", unit.name + ".service", "--property=\(properties.joined(separator: ","))")
         guard let answer = try? runTool(question), answer.exit.isSuccess else { return nil }
-        func now(_ clock: clockid_t) -> Int64 {
-            var reading = timespec()
-            clock_gettime(clock, &reading)
-            return Int64(reading.tv_sec) * 1_000_000 + Int64(reading.tv_nsec) / 1_000
-        }
-        return unit.reading(answer.output, booted: now(CLOCK_REALTIME) - now(CLOCK_MONOTONIC))
+        let booted = Int64(nanoseconds(of: CLOCK_REALTIME) / 1_000) - Int64(monotonicNanoseconds() / 1_000)
+        return unit.reading(answer.output, booted: booted)
     }
 
     /// The unit with the properties of an answer; nil if it is not installed.

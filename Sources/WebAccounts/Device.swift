@@ -1,6 +1,7 @@
 import Crypto
 package import FileValues
 import Glibc
+import LinuxKernel
 
 /// A program of a person's that has a password of its own: a line of web.devices.
 ///
@@ -23,11 +24,7 @@ package struct Device: AccountLine {
         (self.person, self.name, self.birth, self.password) = (person, name, birth, password)
     }
 
-    package static var now: UInt64 {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return UInt64(max(0, now.tv_sec)) * 1_000_000_000 + UInt64(now.tv_nsec)
-    }
+    package static var now: UInt64 { nanoseconds(of: CLOCK_REALTIME) }
 
     package init?(fields: [String]) {
         guard fields.count == 4, Person.isName(fields[0]), Self.isName(fields[1]), let birth = UInt64(fields[2]),

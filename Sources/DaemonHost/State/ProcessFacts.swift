@@ -15,13 +15,7 @@ struct ProcessFacts: Sendable {
         let resident = fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
         return ProcessFacts(
             residentBytes: resident, threads: entries(of: "/proc/self/task"), descriptors: entries(of: "/proc/self/fd"),
-            processorSeconds: processorTime())
-    }
-
-    private static func processorTime() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+            processorSeconds: Double(nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID)) / 1e9)
     }
 
     private static func words(of path: BytePath) -> [Substring] {

@@ -38,22 +38,15 @@ final class Bookmark {
 
 struct Throttle {
     private let bytesPerSecond: UInt64
-    private let began: timespec
+    private let began = monotonicNanoseconds()
 
-    init(bytesPerSecond: UInt64) {
-        self.bytesPerSecond = max(1, bytesPerSecond)
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        began = now
-    }
+    init(bytesPerSecond: UInt64) { self.bytesPerSecond = max(1, bytesPerSecond) }
 
     /// Waits until the rate allows `bytes` since the beginning. A signal ends the wait.
     func wait(after bytes: UInt64) {
-        let due = Double(bytes) / Double(bytesPerSecond)
-        var end = began
-        let nanoseconds = Int(due.truncatingRemainder(dividingBy: 1) * 1e9) + end.tv_nsec
-        end.tv_sec += Int(due) + nanoseconds / 1_000_000_000
-        end.tv_nsec = nanoseconds % 1_000_000_000
+        // A century at most, since the sum must be a number of nanoseconds.
+        let due = began + UInt64(min(Double(bytes) / Double(bytesPerSecond), 3e9) * 1e9)
+        var end = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
         clock_nanosleep(CLOCK_MONOTONIC, Int32(TIMER_ABSTIME), &end, nil)
     }
 }
