@@ -109,11 +109,7 @@ extension CaptureDate {
     /// `2026-11-21 14:07:31 +01:00`, as far as known.
     package var text: String {
         var words = String(local.map { $0 == "T" ? " " : $0 })
-        if let offset {
-            let minutes = abs(Int(offset)) / 60
-            let two = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
-            words += (offset < 0 ? " -" : " +") + two(minutes / 60) + ":" + two(minutes % 60)
-        }
+        if let offset { words += " " + offsetText(offset) }
         return words
     }
 
