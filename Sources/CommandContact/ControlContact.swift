@@ -79,10 +79,12 @@ package struct ControlContact {
             throw CommandFailure(.failed, "cannot read photoinboxd's answer")
         }
         if let failure = CommandFailure(answer) { throw failure }
-        guard let start = Self.position(of: Array(",\"state\":".utf8), in: bytes) else {
+        // Without the brace that ends the answer.
+        let content = bytes.dropLast()
+        guard let mark = content.firstRange(of: ",\"state\":".utf8) else {
             throw CommandFailure(.failed, "photoinboxd answered without a state")
         }
-        return Array(bytes[start..<bytes.count - 1])
+        return Array(content[mark.upperBound...])
     }
 
     /// The state within so many seconds, read.
@@ -99,12 +101,6 @@ package struct ControlContact {
                 .failed, "cannot read photoinboxd's answer",
                 action: "Use the photoinbox of the same version as the daemon.")
         }
-    }
-
-    private static func position(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
-        guard bytes.count > pattern.count else { return nil }
-        return (0..<bytes.count - pattern.count).first { bytes[$0..<$0 + pattern.count].elementsEqual(pattern) }
-            .map { $0 + pattern.count }
     }
 
     private func exchange(

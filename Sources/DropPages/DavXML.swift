@@ -180,10 +180,8 @@ private struct XMLParser {
     }
 
     private mutating func skip(past text: String) -> Bool {
-        while index < bytes.count {
-            if skip(text) { return true }
-            index += 1
-        }
-        return false
+        guard let found = bytes[index...].firstRange(of: text.utf8) else { return false }
+        index = found.upperBound
+        return true
     }
 }

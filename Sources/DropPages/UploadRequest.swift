@@ -323,8 +323,8 @@ package struct UploadHead: Hashable, Sendable {
     private static func name(_ head: RequestHead, _ segments: ArraySlice<String>) throws(UploadMistake) -> [UInt8] {
         if !segments.isEmpty { return Array(segments.joined(separator: "/").utf8) }
         if let name = head.target["name"], !name.isEmpty { return Array(name.utf8) }
-        if let field = head.fields["content-disposition"], let start = field.range(of: "filename=\"") {
-            let name = field[start...].prefix { $0 != "\"" }
+        if let field = head.fields["content-disposition"], let mark = field.firstRange(of: "filename=\"") {
+            let name = field[mark.upperBound...].prefix { $0 != "\"" }
             if !name.isEmpty { return Array(name.utf8) }
         }
         throw UploadMistake("the name is missing")
@@ -401,18 +401,6 @@ package struct UploadHead: Hashable, Sendable {
                 let digest = base64Decoded(String(value.dropFirst().dropLast())).flatMap({ ContentHash($0) })
             else { throw UploadMistake("\(name) is malformed") }
             return digest
-        }
-        return nil
-    }
-}
-
-extension String {
-    /// What follows the first occurrence of `text`.
-    fileprivate func range(of text: String) -> String.Index? {
-        var index = startIndex
-        while index < endIndex {
-            if self[index...].hasPrefix(text) { return self.index(index, offsetBy: text.count) }
-            index = self.index(after: index)
         }
         return nil
     }
