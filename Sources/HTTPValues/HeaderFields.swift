@@ -19,7 +19,9 @@ package struct HeaderFields: Hashable, Sendable {
             guard Self.isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
                 return nil
             }
-            all.append(Field(name: name.lowercased(), value: Self.trimmed(value)))
+            // No blank but a space and a tab can be in it.
+            let trimmed = String(decoding: trimmedBlanks(Array(value.utf8)), as: UTF8.self)
+            all.append(Field(name: name.lowercased(), value: trimmed))
         }
         self.all = all
     }
@@ -38,12 +40,5 @@ package struct HeaderFields: Hashable, Sendable {
     static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
-    }
-
-    private static func trimmed(_ value: String) -> String {
-        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-        let rest = value.utf8.drop(while: isBlank)
-        let count = rest.reversed().prefix(while: isBlank).count
-        return String(Substring(rest.dropLast(count)))
     }
 }

@@ -1,3 +1,4 @@
+import FileValues
 import Glibc
 
 /// A thread of this process and those of the requested signals that it does not block.
