@@ -130,8 +130,8 @@ let package = Package(
         module(
             "FetchService",
             [
-                "ControlProtocol", "Fetching", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "Settings",
-                "SystemMonitor", "Systemd", "Transfers", system,
+                "ControlProtocol", "Fetching", "FileValues", "Filing", "HTTPValues", "LinuxKernel", "QueueActors",
+                "Settings", "SystemMonitor", "Systemd", "Transfers", system,
             ]),
         // Copies of photos in a bucket.
         module(

@@ -4,6 +4,7 @@ import FileValues
 import Glibc
 import HTTPValues
 package import LinuxKernel
+import QueueActors
 import Settings
 import SystemMonitor
 import SystemPackage
@@ -20,22 +21,14 @@ package final class FetchService: Sendable {
         /// The index in the request of each valid address.
         var places: [Int] = []
         var reported: FetchProgress?
-        /// Whether bytes wait to be sent.
-        var isSlow = false
-        var isAnswered = false
-        var isLeaving = false
     }
 
-    private let queue = MonitorQueue(label: "photo-inbox.fetch")
-    private let connection: ConnectionMonitor
-    /// The time limit for the request, then the interval of progress reports, then the time limit for sending the answer.
-    private let pace: TimerMonitor
-    private let signals: SignalMonitor
+    /// Its timer has the interval of progress reports between the request and the answer.
+    private let connection: RequestConnection
     private let resolve: Resolver
     private let date: String
     private let state: QueueBound<State>
     private let log: @Sendable (String) -> Void
-    private let exit: @Sendable (Int32) -> Void
 
     /// Serves the other end of `socket`; `date` names the directory of the photos, `log` is called with lines for the
     /// log, and `exit` is called at the end. SIGTERM must be blocked. From any thread.
@@ -43,34 +36,17 @@ package final class FetchService: Sendable {
         owning socket: consuming OwnedDescriptor, date: String, log: @escaping @Sendable (String) -> Void,
         exit: @escaping @Sendable (Int32) -> Void, resolve: @escaping Resolver
     ) throws {
-        (self.date, self.log, self.exit, self.resolve) = (date, log, exit, resolve)
-        state = QueueBound(State(), queue: queue)
-        pace = try TimerMonitor(.once(after: .seconds(10)), label: "pace", queue: queue)
-        signals = try SignalMonitor([.term], label: "end", queue: queue)
-        connection = try ConnectionMonitor(
-            owning: socket, limit: FetchReport.longest, label: "client", queue: queue)
+        (self.date, self.log, self.resolve) = (date, log, resolve)
+        connection = try RequestConnection(owning: socket, limit: FetchReport.longest, label: "photo-inbox.fetch") {
+            exit(EX_OK)
+        }
+        state = QueueBound(State(), queue: connection.queue)
     }
 
     /// Starts serving; from any thread.
     package func start() {
-        queue.async {
-            self.connection.setEventHandler { self.handle($0) }
-            self.pace.setEventHandler { _ in self.tick() }
-            self.signals.setEventHandler { _ in self.cancelAndEnd() }
-            self.connection.activate()
-            self.pace.activate()
-            self.signals.activate()
-        }
-    }
-
-    private func handle(_ event: ConnectionEvent) {
-        switch event {
-        case .received(let bytes): read(bytes)
-        case .sent:
-            state.onQueue { $0.isSlow = false }
-            if state.onQueue({ $0.isAnswered }) { leave() }
-        case .finished, .ended: cancelAndEnd()
-        }
+        connection.start(
+            received: { self.read($0) }, fired: { self.tick() }, abandoned: { self.cancelAndEnd() })
     }
 
     private func read(_ bytes: [UInt8]) {
@@ -122,7 +98,7 @@ package final class FetchService: Sendable {
         let store = try FetchStore(BytePath(place.path), minFree: place.minFree, date: date)
         let failed = refused.count
         let map = places
-        let run = try FetchRun(addresses, limits, store: store, queue: queue) { report in
+        let run = try FetchRun(addresses, limits, store: store, queue: connection.queue) { report in
             self.report(report, map, failed: failed)
         }
         state.onQueue { state in
@@ -130,7 +106,7 @@ package final class FetchService: Sendable {
             state.run = run
         }
         for (index, refusal) in refused { send(.ended(index, FetchEnd(.failed, "\(refusal)"))) }
-        pace.reschedule(.every(.milliseconds(200)))
+        connection.timer.reschedule(.every(.milliseconds(200)))
         log("fetching \(addresses.count) addresses into the inbox \(request.inbox)")
         run.start()
     }
@@ -150,10 +126,10 @@ package final class FetchService: Sendable {
     /// Sends the progress, if it has changed and the client reads; before the request and after the answer, the time
     /// limit is over.
     private func tick() {
-        guard let run = state.onQueue({ $0.run }), !state.onQueue({ $0.isAnswered }) else { return leave() }
+        guard let run = state.onQueue({ $0.run }) else { return connection.leave() }
         let progress = run.progress
         let isNews = state.onQueue { state in
-            guard !state.isSlow, state.reported != progress else { return false }
+            guard !connection.isSlow, state.reported != progress else { return false }
             state.reported = progress
             return true
         }
@@ -161,11 +137,7 @@ package final class FetchService: Sendable {
     }
 
     private func send(_ report: FetchReport) {
-        switch connection.send(report.frame) {
-        case .done: break
-        case .waiting: state.onQueue { $0.isSlow = true }
-        case .refused: cancelAndEnd()
-        }
+        if connection.send(report.frame) == .refused { cancelAndEnd() }
     }
 
     private func refuse(_ reason: String) {
@@ -174,34 +146,15 @@ package final class FetchService: Sendable {
     }
 
     private func answer(_ report: FetchReport) {
-        let isAlone = state.onQueue { state in
-            state.isAnswered = true
-            state.run = nil
-            return state.isLeaving
-        }
-        if isAlone { return finish() }
-        pace.reschedule(.once(after: .seconds(10)))
-        if connection.send(report.frame) != .waiting { leave() }
+        state.onQueue { $0.run = nil }
+        connection.answer(report.frame)
     }
 
     /// The client has disconnected, or the process is to exit.
     private func cancelAndEnd() {
-        guard let run = state.onQueue({ $0.run }) else { return leave() }
-        let isFirst = state.onQueue { state in
-            defer { state.isLeaving = true }
-            return !state.isLeaving
-        }
+        guard let run = state.onQueue({ $0.run }) else { return connection.leave() }
         // Asynchronously: a report of the run may be the caller.
-        if isFirst { queue.async { run.cancel(nil) } }
-    }
-
-    private func leave() {
-        let wasLeaving = state.onQueue { !$0.isLeaving.set() }
-        if !wasLeaving { finish() }
-    }
-
-    private func finish() {
-        connection.invalidate { self.pace.invalidate { self.signals.invalidate { self.exit(EX_OK) } } }
+        if connection.abandon() { connection.queue.async { run.cancel(nil) } }
     }
 }
 

@@ -18,19 +18,12 @@ package final class HookService: Sendable {
         var frames = FrameReader(limit: HookRequest.longestInput)
         var hook: String?
         var run: HookChild?
-        var isAnswered = false
-        var isLeaving = false
     }
 
-    private let queue = MonitorQueue(label: "photo-inbox.hook")
-    private let connection: ConnectionMonitor
-    /// How long the request may take to arrive.
-    private let patience: TimerMonitor
-    private let signals: SignalMonitor
+    private let connection: RequestConnection
     private let options: DaemonOptions
     private let log: HookLog
     private let state: QueueBound<State>
-    private let exit: @Sendable (Int32) -> Void
 
     /// Serves a connection of the daemon, which runs as the user `client`; `exit` is called at the end. SIGTERM must be
     /// blocked. Throws why it is not served.
@@ -43,44 +36,30 @@ package final class HookService: Sendable {
             throw SetupError("asked by \(peer), who is not the daemon's user")
         }
         self.options = options
-        self.exit = exit
         self.log = HookLog(logger: log.logger)
-        state = QueueBound(State(), queue: queue)
-        patience = try TimerMonitor(.once(after: .seconds(10)), label: "request", queue: queue)
-        signals = try SignalMonitor([.term], label: "end", queue: queue)
-        connection = try ConnectionMonitor(owning: socket, label: "daemon", queue: queue)
+        connection = try RequestConnection(owning: socket, label: "photo-inbox.hook") { exit(EX_OK) }
+        state = QueueBound(State(), queue: connection.queue)
     }
 
     /// Begins; from any thread.
     package func start() {
-        queue.async {
-            self.connection.setEventHandler { self.handle($0) }
-            self.patience.setEventHandler { _ in self.leave() }
-            self.signals.setEventHandler { _ in self.giveUp() }
-            self.connection.activate()
-            self.patience.activate()
-            self.signals.activate()
-        }
+        connection.start(
+            received: { self.receive($0) }, fired: { self.connection.leave() }, abandoned: { self.giveUp() })
     }
 
-    private func handle(_ event: ConnectionEvent) {
-        switch event {
-        case .received(let bytes):
-            do {
-                if let input = try read(bytes) { run(input) }
-            } catch {
-                log.logger.warning("hooks: \(error); it is not served")
-                leave()
-            }
-        case .sent: if state.onQueue({ $0.isAnswered }) { leave() }
-        case .finished, .ended: giveUp()
+    private func receive(_ bytes: [UInt8]) {
+        do {
+            if let input = try read(bytes) { run(input) }
+        } catch {
+            log.logger.warning("hooks: \(error); it is not served")
+            connection.leave()
         }
     }
 
     /// The input, once the hook's name and all of it are there.
     private func read(_ bytes: [UInt8]) throws -> [UInt8]? {
         try state.onQueue { state in
-            guard state.run == nil, !state.isAnswered else { throw SetupError("more than one request came") }
+            guard state.run == nil, !connection.isAnswered else { throw SetupError("more than one request came") }
             state.frames.add(bytes)
             if state.hook == nil {
                 guard let frame = try state.frames.next() else { return nil }
@@ -95,10 +74,12 @@ package final class HookService: Sendable {
 
     private func run(_ input: [UInt8]) {
         let name = state.onQueue { $0.hook } ?? ""
+        // The hook has its own deadline.
+        connection.timer.reschedule(.never)
         do {
             let (hook, owners) = try options.hook(named: name)
             let order = HookChild.Order(hook: hook, input: input, owners: owners, log: log)
-            let run = try HookChild.start(order, queue: queue) { self.answer($0) }
+            let run = try HookChild.start(order, queue: connection.queue) { self.answer($0) }
             state.onQueue { $0.run = run }
         } catch {
             answer(.refused("could not be started: \(error)"))
@@ -106,32 +87,15 @@ package final class HookService: Sendable {
     }
 
     private func answer(_ ending: HookResult) {
-        let isAlone = state.onQueue { state in
-            state.isAnswered = true
-            state.run = nil
-            return state.isLeaving
-        }
-        if isAlone { return finish() }
-        if connection.send(HookAnswer(ending: ending).frame) != .waiting { leave() }
+        state.onQueue { $0.run = nil }
+        connection.answer(HookAnswer(ending: ending).frame)
     }
 
     /// The daemon waits for no answer any more, or this process is to end.
     private func giveUp() {
-        guard let run = state.onQueue({ $0.run }) else { return leave() }
-        state.onQueue { $0.isLeaving = true }
+        guard let run = state.onQueue({ $0.run }) else { return connection.leave() }
+        connection.abandon()
         run.stop(hurrying: false)
-    }
-
-    private func leave() {
-        let wasLeaving = state.onQueue { !$0.isLeaving.set() }
-        if !wasLeaving { finish() }
-    }
-
-    private func finish() {
-        let all = Countdown(3, queue: queue) { self.exit(EX_OK) }
-        connection.invalidate { all.down() }
-        patience.invalidate { all.down() }
-        signals.invalidate { all.down() }
     }
 }
 

@@ -53,6 +53,9 @@ extension EndToEnd {
             [hook.slow]
             command = ["/bin/sh", "-c", "trap 'echo t > @asked; exit 1' TERM; echo > @begun; while :; do sleep 0.05; done"]
             deadline = "1h"
+            [hook.long]
+            command = ["/bin/sh", "-c", "sleep 11; exit 4"]
+            deadline = "1h"
             """
 
         /// Runs it and returns its output.
@@ -111,6 +114,15 @@ extension EndToEnd {
             let result = try await run(house, what)
             #expect(result.text.contains("ended 0"), "\(result.text)")
             #expect(!result.text.contains("\"kind\"") && house.files(in: house.root)["told"] == nil)
+        }
+
+        @Test("A hook may run longer than its request may take to arrive")
+        func runsLong() async throws {
+            let house = try House()
+            try house.configure(Self.hooks)
+            let result = try await run(house, "ask", hook: "long")
+            #expect(result.text.contains(#""kind":"exited","number":4"#), "\(result.text)")
+            #expect(result.text.contains("ended 0"), "\(result.text)")
         }
 
         @Test(
