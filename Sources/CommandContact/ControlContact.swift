@@ -59,12 +59,14 @@ package struct ControlContact {
     }
 
     private static func answer(in bytes: [UInt8]) throws(CommandFailure) -> ControlAnswer {
-        guard let answer = ControlAnswer(json: bytes) else {
-            throw CommandFailure(
-                .failed, "cannot read photoinboxd's answer",
-                action: "Use the photoinbox of the same version as the daemon.")
-        }
+        guard let answer = ControlAnswer(json: bytes) else { throw unreadable("photoinboxd's answer") }
         return answer
+    }
+
+    /// The failure of a JSON decoder.
+    static func unreadable(_ what: String) -> CommandFailure {
+        CommandFailure(
+            .failed, "cannot read \(what)", action: "Use the photoinbox of the same version as the daemon.")
     }
 
     /// The state's JSON, within so many seconds.
@@ -75,10 +77,7 @@ package struct ControlContact {
 
     private func state(within seconds: Int, by line: inout ControlLine) throws(CommandFailure) -> [UInt8] {
         let bytes = try exchange(ControlRequest(.state), within: seconds, by: &line)
-        guard let answer = ControlAnswer(json: bytes) else {
-            throw CommandFailure(.failed, "cannot read photoinboxd's answer")
-        }
-        if let failure = CommandFailure(answer) { throw failure }
+        if let failure = CommandFailure(try Self.answer(in: bytes)) { throw failure }
         // Without the brace that ends the answer.
         let content = bytes.dropLast()
         guard let mark = content.firstRange(of: ",\"state\":".utf8) else {
@@ -97,9 +96,7 @@ package struct ControlContact {
     package func daemonState(within seconds: Int, by line: inout ControlLine) throws(CommandFailure) -> DaemonState {
         let bytes = try state(within: seconds, by: &line)
         do { return try JSONDecoder().decode(DaemonState.self, from: Data(bytes)) } catch {
-            throw CommandFailure(
-                .failed, "cannot read photoinboxd's answer",
-                action: "Use the photoinbox of the same version as the daemon.")
+            throw Self.unreadable("photoinboxd's answer")
         }
     }
 

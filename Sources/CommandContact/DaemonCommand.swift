@@ -1,6 +1,5 @@
 import Catalogue
 package import CommandSupport
-import FileValues
 
 /// A command about one daemon: its configuration, photos or records.
 package protocol DaemonCommand: Command {

@@ -21,7 +21,7 @@ package struct DaemonContact {
     /// The daemon's current state: by the control socket, or by a signal if that does not answer.
     package func freshState() throws(CommandFailure) -> DaemonState {
         do throws(CommandFailure) {
-            return try decode(try ControlContact(places: places).state(within: Int(Self.patience)))
+            return try ControlContact(places: places).daemonState(within: Int(Self.patience))
         } catch {
             let bySocket = error
             do throws(CommandFailure) { return try decode(try freshStateFile()) } catch {
@@ -65,9 +65,7 @@ package struct DaemonContact {
 
     private func decode(_ bytes: [UInt8]) throws(CommandFailure) -> DaemonState {
         do { return try JSONDecoder().decode(DaemonState.self, from: Data(bytes)) } catch {
-            throw CommandFailure(
-                .failed, "cannot read \(places.stateFile)",
-                action: "Use the photoinbox of the same version as the daemon.")
+            throw ControlContact.unreadable("\(places.stateFile)")
         }
     }
 

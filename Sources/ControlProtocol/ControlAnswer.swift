@@ -3,26 +3,54 @@ package import FileValues
 /// What the daemon answers: {"version":1,"id":7,"status":0,"message":"…","items":[…]}
 package struct ControlAnswer: Hashable, Sendable {
     /// One file or inbox that was changed, or would be.
-    package struct Item: Hashable, Sendable {
+    package struct Item: Hashable, Sendable, Codable {
         /// What was done: `paused`, `released`, `discarded`, `undone`, `retried`, `rescanned` …
         package var did: String
         package var inbox: String?
-        /// Its path in the inbox.
-        package var file: BytePath?
+        private var fileText: String?
+        private var fileBase64: String?
         /// The identifier of the outcome.
         package var operation: Int64?
         /// The number of this request in the catalogue.
         package var request: Int64?
-        /// Its absolute paths before and after.
-        package var from: BytePath?
-        package var to: BytePath?
+        private var fromText: String?
+        private var fromBase64: String?
+        private var toText: String?
+        private var toBase64: String?
         /// The number, if it represents several.
         package var count: Int?
         /// The file that a dry run has seen: another text when it is another one, or was written to.
         package var identity: String?
 
+        enum CodingKeys: String, CodingKey {
+            case did, inbox, operation, request, count, identity
+            case fileText = "file"
+            case fileBase64 = "file_base64"
+            case fromText = "from"
+            case fromBase64 = "from_base64"
+            case toText = "to"
+            case toBase64 = "to_base64"
+        }
+
         package init(_ did: String, inbox: String? = nil, file: BytePath? = nil) {
-            (self.did, self.inbox, self.file) = (did, inbox, file)
+            (self.did, self.inbox) = (did, inbox)
+            self.file = file
+        }
+
+        /// Its path in the inbox.
+        package var file: BytePath? {
+            get { PathText.path(fileText, fileBase64) }
+            set { (fileText, fileBase64) = PathText.fields(of: newValue) }
+        }
+        /// Its absolute path before.
+        package var from: BytePath? {
+            get { PathText.path(fromText, fromBase64) }
+            set { (fromText, fromBase64) = PathText.fields(of: newValue) }
+        }
+        /// Its absolute path after.
+        package var to: BytePath? {
+            get { PathText.path(toText, toBase64) }
+            set { (toText, toBase64) = PathText.fields(of: newValue) }
         }
     }
 
@@ -58,34 +86,12 @@ package struct ControlAnswer: Hashable, Sendable {
 }
 
 private struct Fields: JSONMessage {
-    struct Item: Codable {
-        var did: String
-        var inbox: String?
-        var file: String?
-        var fileBase64: String?
-        var operation: Int64?
-        var request: Int64?
-        var from: String?
-        var fromBase64: String?
-        var to: String?
-        var toBase64: String?
-        var count: Int?
-        var identity: String?
-
-        enum CodingKeys: String, CodingKey {
-            case did, inbox, file, operation, request, from, to, count, identity
-            case fileBase64 = "file_base64"
-            case fromBase64 = "from_base64"
-            case toBase64 = "to_base64"
-        }
-    }
-
     var version: Int
     var id: Int64
     var status: Int32
     var message: String
     var action: String?
-    var items: [Item]?
+    var items: [ControlAnswer.Item]?
     var text: String?
     var known: [Bool]?
     var arrivals: FileReports?
@@ -97,8 +103,7 @@ extension ControlAnswer {
     package func json() -> [UInt8] {
         let bytes = Fields(
             version: ControlRequest.version, id: id, status: status, message: message, action: action,
-            items: items.isEmpty ? nil : items.map { Fields.Item($0) }, text: text,
-            known: known, arrivals: arrivals
+            items: items.isEmpty ? nil : items, text: text, known: known, arrivals: arrivals
         ).json
         guard let state else { return bytes }
         // The state is JSON already, and large.
@@ -111,38 +116,18 @@ extension ControlAnswer {
         guard let fields = Fields(json: bytes) else { return nil }
         self.init(status: fields.status, fields.message, action: fields.action)
         id = fields.id
-        items = (fields.items ?? []).map { Item($0) }
+        items = fields.items ?? []
         (text, known, arrivals) = (fields.text, fields.known, fields.arrivals)
     }
 }
 
-extension Fields.Item {
-    fileprivate init(_ item: ControlAnswer.Item) {
-        self.init(did: item.did, inbox: item.inbox, operation: item.operation, request: item.request)
-        (file, fileBase64) = Self.fields(item.file)
-        (from, fromBase64) = Self.fields(item.from)
-        (to, toBase64) = Self.fields(item.to)
-        (count, identity) = (item.count, item.identity)
-    }
-
-    private static func fields(_ path: BytePath?) -> (String?, String?) {
+extension PathText {
+    fileprivate static func fields(of path: BytePath?) -> (text: String?, base64: String?) {
         guard let path else { return (nil, nil) }
-        let (text, base64) = PathText.fields(path)
+        let (text, base64) = fields(path)
         return (text, base64)
     }
-}
 
-extension ControlAnswer.Item {
-    fileprivate init(_ item: Fields.Item) {
-        self.init(item.did, inbox: item.inbox, file: Self.path(item.file, item.fileBase64))
-        operation = item.operation
-        request = item.request
-        from = Self.path(item.from, item.fromBase64)
-        to = Self.path(item.to, item.toBase64)
-        (count, identity) = (item.count, item.identity)
-    }
-
-    private static func path(_ text: String?, _ base64: String?) -> BytePath? {
-        (try? PathText.path(text, base64, 0)) ?? nil
-    }
+    /// Nil where it cannot be read.
+    static func path(_ text: String?, _ base64: String?) -> BytePath? { (try? path(text, base64, 0)) ?? nil }
 }

@@ -179,6 +179,17 @@ package struct DaemonState: Codable, Sendable {
         package var inHand = 0
 
         package init() {}
+
+        package static func += (left: inout Counts, right: Counts) {
+            left.seen += right.seen
+            left.filed += right.filed
+            left.duplicate += right.duplicate
+            left.quarantined += right.quarantined
+            left.ignored += right.ignored
+            left.withdrawn += right.withdrawn
+            left.deferred += right.deferred
+            left.inHand += right.inHand
+        }
     }
 
     /// An arrival that has no outcome yet, and what it waits for.

@@ -41,7 +41,7 @@ package struct FileReports: Hashable, Sendable, Codable {
         package mutating func lose() { (step, place, durable) = (.lost, nil, nil) }
 
         /// Its path in the inbox.
-        package var path: BytePath { ((try? PathText.path(file, fileBase64, 0)) ?? nil) ?? "" }
+        package var path: BytePath { PathText.path(file, fileBase64) ?? "" }
     }
 
     /// Of each file that was asked about, in that order, and of those with new outcomes, oldest first.

@@ -187,17 +187,7 @@ private func pathFields(_ name: String, _ escaped: String) -> [JSONField] {
 extension DaemonState {
     /// The sum over all inboxes; nil if there is none.
     package var totals: Counts? {
-        guard let first = inboxes.first else { return nil }
-        return inboxes.dropFirst().reduce(into: first.counts) { sum, inbox in
-            sum.seen += inbox.counts.seen
-            sum.filed += inbox.counts.filed
-            sum.duplicate += inbox.counts.duplicate
-            sum.quarantined += inbox.counts.quarantined
-            sum.ignored += inbox.counts.ignored
-            sum.withdrawn += inbox.counts.withdrawn
-            sum.deferred += inbox.counts.deferred
-            sum.inHand += inbox.counts.inHand
-        }
+        inboxes.isEmpty ? nil : inboxes.reduce(into: Counts()) { $0 += $1.counts }
     }
 }
 

@@ -24,17 +24,6 @@ extension DaemonState.Counts {
         ignored = counts.ended[.ignored] ?? 0
         withdrawn = counts.ended[.withdrawn] ?? 0
     }
-
-    static func += (left: inout Self, right: Self) {
-        left.seen += right.seen
-        left.filed += right.filed
-        left.duplicate += right.duplicate
-        left.quarantined += right.quarantined
-        left.ignored += right.ignored
-        left.withdrawn += right.withdrawn
-        left.deferred += right.deferred
-        left.inHand += right.inHand
-    }
 }
 
 extension DaemonState.InHand {
