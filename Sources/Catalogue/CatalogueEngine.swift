@@ -27,6 +27,13 @@ typealias SQLArguments = [(any SQLConvertible)?]
 /// The values of a row to insert, by column.
 typealias Columns = [String: (any SQLConvertible)?]
 
+/// For an INSERT; quoted, since some are words of SQL.
+func columnNames(_ columns: [Columns.Element]) -> String {
+    columns.map { "\"\($0.key)\"" }.joined(separator: ", ")
+}
+
+func columnMarks(_ columns: [Columns.Element]) -> String { columns.map { _ in "?" }.joined(separator: ", ") }
+
 /// One transaction of an engine. It must not leave the closure that it is given to.
 protocol CatalogueTransaction {
     var words: EngineWords { get }
@@ -118,10 +125,7 @@ extension CatalogueTransaction {
     /// Inserts a row and returns its identifier. `table` and the column names are not escaped: constants only.
     func insert(_ columns: Columns, into table: String) throws -> Int64 {
         let columns = columns.sorted { $0.key < $1.key }
-        // Quoted, since some are words of SQL.
-        let names = columns.map { "\"\($0.key)\"" }.joined(separator: ", ")
-        let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        let sql = "INSERT INTO \(table) (\(names)) VALUES (\(marks)) RETURNING id"
+        let sql = "INSERT INTO \(table) (\(columnNames(columns))) VALUES (\(columnMarks(columns))) RETURNING id"
         // To the end, so that what is checked after the statement is checked.
         guard let id = try values(Int64.self, sql, columns.map(\.value)).first else {
             throw UnreadableRow(column: "\(table).id")

@@ -46,7 +46,7 @@ extension CatalogueFile {
         return [
             (
                 """
-                INSERT INTO intent (\(names(columns))) VALUES (\(marks(columns)))
+                INSERT INTO intent (\(columnNames(columns))) VALUES (\(columnMarks(columns)))
                     ON CONFLICT DO NOTHING RETURNING id
                 """, columns.map(\.value)
             ),
@@ -71,9 +71,9 @@ extension CatalogueFile {
                     AND NOT EXISTS (SELECT 1 FROM photo WHERE \(isRecorded))
                     AND NOT EXISTS (SELECT 1 FROM photo WHERE \(words.isAt())) FOR UPDATE),
             filed AS (
-                INSERT INTO photo (\(names(photo))) SELECT \(marks(photo)) FROM mine ON CONFLICT DO NOTHING RETURNING id),
+                INSERT INTO photo (\(columnNames(photo))) SELECT \(columnMarks(photo)) FROM mine ON CONFLICT DO NOTHING RETURNING id),
             told AS (
-                INSERT INTO outcome (\(names(outcome)), photo_id) SELECT \(marks(outcome)), filed.id FROM filed
+                INSERT INTO outcome (\(columnNames(outcome)), photo_id) SELECT \(columnMarks(outcome)), filed.id FROM filed
                     RETURNING id, photo_id),
             done AS (
                 UPDATE intent SET step = 'recorded', photo_id = filed.id, library_path = ? FROM filed WHERE intent.id = ?)
@@ -81,14 +81,6 @@ extension CatalogueFile {
             """,
             first + photo.map(\.value) + outcome.map(\.value) + last
         )
-    }
-
-    private static func names(_ columns: [Columns.Element]) -> String {
-        columns.map { "\"\($0.key)\"" }.joined(separator: ", ")
-    }
-
-    private static func marks(_ columns: [Columns.Element]) -> String {
-        columns.map { _ in "?" }.joined(separator: ", ")
     }
 }
 

@@ -95,10 +95,9 @@ extension CatalogueFile {
             try db.first(
                 "SELECT cursor, at, whole_at FROM verification WHERE \(db.words.isKey("library"))", [library]
             ).map { row in
-                let whole: Int64? = try row.optional("whole_at")
-                return VerificationState(
+                VerificationState(
                     cursor: try row.optional("cursor"), at: try row.time("at"),
-                    wholeAt: whole.map { FileTime(nanosecondsSince1970: $0) })
+                    wholeAt: try row.optionalTime("whole_at"))
             }
         }
     }

@@ -87,14 +87,12 @@ extension CatalogueFile {
 
 extension MoveRecord {
     fileprivate var columns: Columns {
-        [
+        let own: Columns = [
             "token": token, "since": since.nanosecondsSince1970, "inbox": inbox, "path": path,
             "root": root, "destination": destination, "outcome": outcome.rawValue, "reason": reason,
-            "sha256": sha256, "photo_id": photoID, "inode": Int64(bitPattern: identity.inode),
-            "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
-            "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
-            "changed_ns": Int64(identity.changed.nanoseconds),
+            "sha256": sha256, "photo_id": photoID,
         ]
+        return own.merging(identity.columns()) { $1 }
     }
 
     fileprivate init(_ row: SQLRow) throws {
@@ -105,9 +103,6 @@ extension MoveRecord {
             token: try row.value("token"), since: try row.time("since"), inbox: try row.value("inbox"),
             path: try row.path("path"), root: try row.path("root"), destination: try row.path("destination"),
             outcome: outcome, reason: try row.value("reason"), sha256: try row.bytes("sha256") ?? [],
-            photoID: try row.optional("photo_id"),
-            identity: FileIdentity(
-                inode: try row.unsigned("inode"), size: try row.unsigned("size"),
-                modified: try row.fileTime("modified"), changed: try row.fileTime("changed")))
+            photoID: try row.optional("photo_id"), identity: try row.identity())
     }
 }

@@ -5,7 +5,7 @@ package struct PhotoFilter: Hashable, Sendable {
     package var inbox: String?
     /// The format's stable name.
     package var format: String?
-    /// Taken at this local time or later, in the form of ``CaptureDate/local`` or a prefix of it such as `2026-11`.
+    /// Taken at this local time or later, in the form of ``RecordedCaptureDate/local`` or a prefix of it such as `2026-11`.
     package var capturedFrom: String?
     /// Taken before this local time.
     package var capturedBefore: String?

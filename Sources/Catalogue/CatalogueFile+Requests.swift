@@ -6,7 +6,7 @@ extension CatalogueFile {
     /// Records a request and returns its identifier: before its file is moved, or, as `done`, after one that moves
     /// none.
     package func recordRequest(
-        _ request: RequestRecord, step: StoredRequest.Step, note: String? = nil
+        _ request: RequestRecord, step: StoredRequest.Step
     ) throws(CatalogueError) -> Int64 {
         try write("recording a request") { db in
             if step == .begun, [.undo, .store].contains(request.what), let photo = request.photoID {
@@ -18,7 +18,6 @@ extension CatalogueFile {
             }
             var columns = request.columns
             columns["step"] = step.rawValue
-            columns["note"] = note
             if step == .begun { db.note(BegunRow(.request, columns)) }
             if step != .begun { columns["ended_at"] = request.at.nanosecondsSince1970 }
             return try db.insert(columns, into: "request")
@@ -246,14 +245,11 @@ extension RequestRecord {
 
 extension RequestedMove {
     fileprivate var columns: Columns {
-        [
+        let own: Columns = [
             "token": token, "source_root": sourceRoot, "source_path": sourcePath,
-            "destination_root": destinationRoot, "destination_path": destinationPath,
-            "sha256": sha256, "inode": Int64(bitPattern: identity.inode),
-            "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
-            "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
-            "changed_ns": Int64(identity.changed.nanoseconds),
+            "destination_root": destinationRoot, "destination_path": destinationPath, "sha256": sha256,
         ]
+        return own.merging(identity.columns()) { $1 }
     }
 
     /// Nil if no file was moved.
@@ -262,19 +258,15 @@ extension RequestedMove {
         self.init(
             token: token, sourceRoot: try row.path("source_root"), sourcePath: try row.path("source_path"),
             destinationRoot: try row.path("destination_root"), destinationPath: try row.path("destination_path"),
-            sha256: try row.bytes("sha256") ?? [],
-            identity: FileIdentity(
-                inode: try row.unsigned("inode"), size: try row.unsigned("size"),
-                modified: try row.fileTime("modified"), changed: try row.fileTime("changed")))
+            sha256: try row.bytes("sha256") ?? [], identity: try row.identity())
     }
 }
 
 extension StoredRequest {
     fileprivate init(_ row: SQLRow) throws {
         guard let step = Step(rawValue: try row.value("step")) else { throw UnreadableRow(column: "step") }
-        let ended: Int64? = try row.optional("ended_at")
         self.init(
-            id: try row.value("id"), step: step, endedAt: ended.map { FileTime(nanosecondsSince1970: $0) },
+            id: try row.value("id"), step: step, endedAt: try row.optionalTime("ended_at"),
             note: try row.optional("note"), request: try RequestRecord(row))
     }
 }

@@ -19,44 +19,57 @@ extension FileTime {
     }
 }
 
+extension FileIdentity {
+    /// The columns of an identity, whose names begin with `prefix`, but for the size.
+    func columns(_ prefix: String = "") -> Columns {
+        [
+            "size": Int64(bitPattern: size), "\(prefix)inode": Int64(bitPattern: inode),
+            "\(prefix)modified": modified.seconds, "\(prefix)modified_ns": Int64(modified.nanoseconds),
+            "\(prefix)changed": changed.seconds, "\(prefix)changed_ns": Int64(changed.nanoseconds),
+        ]
+    }
+}
+
+extension SQLRow {
+    /// See ``FileIdentity/columns(_:)``.
+    func identity(_ prefix: String = "") throws -> FileIdentity {
+        FileIdentity(
+            inode: try unsigned("\(prefix)inode"), size: try unsigned("size"),
+            modified: try fileTime("\(prefix)modified"), changed: try fileTime("\(prefix)changed"))
+    }
+}
+
 extension PhotoRecord {
     /// Values of the columns that `photo` and `intent` share.
     var columns: Columns {
-        [
+        let own: Columns = [
             "sha256": sha256, "size": Int64(bitPattern: size), "library": library,
             "library_path": libraryPath, "inbox": inbox, "source_path": sourcePath,
             "original_name": originalName, "format": format, "captured": captured?.local,
             "captured_offset": captured?.offset, "captured_provenance": captured?.provenance, "width": width,
             "height": height, "orientation": orientation.map { Int64($0) }, "camera": camera, "proof": proof,
-            "source_inode": Int64(bitPattern: sourceIdentity.inode),
-            "source_modified": sourceIdentity.modified.seconds,
-            "source_modified_ns": Int64(sourceIdentity.modified.nanoseconds),
-            "source_changed": sourceIdentity.changed.seconds,
-            "source_changed_ns": Int64(sourceIdentity.changed.nanoseconds),
             "role": part.role, "content_id": part.contentIdentifier, "set_key": part.key,
             "short_key": part.shortKey, "origin": origin,
         ]
+        return own.merging(sourceIdentity.columns("source_")) { own, _ in own }
     }
 
     init(_ row: SQLRow) throws {
         let local: String? = try row.optional("captured")
-        let size = try row.unsigned("size")
         self.init(
-            sha256: try row.bytes("sha256") ?? [], size: size, library: try row.path("library"),
+            sha256: try row.bytes("sha256") ?? [], size: try row.unsigned("size"), library: try row.path("library"),
             libraryPath: try row.path("library_path"), inbox: try row.value("inbox"),
             sourcePath: try row.path("source_path"), originalName: try row.path("original_name"),
             format: try row.value("format"),
             captured: try local.map {
-                CaptureDate(
+                RecordedCaptureDate(
                     local: $0, offset: try row.optional("captured_offset"),
                     provenance: try row.optional("captured_provenance") ?? "")
             },
             width: try row.optional("width"), height: try row.optional("height"),
             orientation: try row.optional("orientation"), camera: try row.optional("camera"),
             proof: try row.value("proof"),
-            sourceIdentity: FileIdentity(
-                inode: try row.unsigned("source_inode"), size: size, modified: try row.fileTime("source_modified"),
-                changed: try row.fileTime("source_changed")),
+            sourceIdentity: try row.identity("source_"),
             part: SetPart(
                 role: try row.optional("role"), contentIdentifier: try row.optional("content_id"),
                 key: try row.bytes("set_key"), shortKey: try row.bytes("short_key")),
@@ -71,11 +84,10 @@ extension StoredPhoto {
 
     /// A row of ``columns``, or of the table alone.
     init(_ row: SQLRow) throws {
-        let superseded: Int64? = try row.optional("superseded_at")
         self.init(
             id: try row.value("id"), setID: try row.optional("set_id"), filedAt: try row.time("filed_at"),
             sourceKept: try row.value("source_kept"),
-            supersededAt: superseded.map { FileTime(nanosecondsSince1970: $0) },
+            supersededAt: try row.optionalTime("superseded_at"),
             supersededBy: try row.optional("superseded_by"), undoneBy: try row.optional("undone_by"),
             operation: row["operation"].flatMap { Int64(sqlValue: $0) }, photo: try PhotoRecord(row))
     }
@@ -117,21 +129,16 @@ extension StoredOutcome {
 
 extension KeptSource {
     var columns: Columns {
-        [
+        let own: Columns = [
             "inbox": inbox, "path": path, "since": since.nanosecondsSince1970, "why": why,
-            "outcome_id": outcomeID, "sha256": sha256, "inode": Int64(bitPattern: identity.inode),
-            "size": Int64(bitPattern: identity.size), "modified": identity.modified.seconds,
-            "modified_ns": Int64(identity.modified.nanoseconds), "changed": identity.changed.seconds,
-            "changed_ns": Int64(identity.changed.nanoseconds),
+            "outcome_id": outcomeID, "sha256": sha256,
         ]
+        return own.merging(identity.columns()) { $1 }
     }
 
     init(_ row: SQLRow) throws {
         self.init(
-            inbox: try row.value("inbox"), path: try row.path("path"),
-            identity: FileIdentity(
-                inode: try row.unsigned("inode"), size: try row.unsigned("size"),
-                modified: try row.fileTime("modified"), changed: try row.fileTime("changed")),
+            inbox: try row.value("inbox"), path: try row.path("path"), identity: try row.identity(),
             since: try row.time("since"), why: try row.value("why"), sha256: try row.bytes("sha256"),
             outcomeID: try row.optional("outcome_id"))
     }

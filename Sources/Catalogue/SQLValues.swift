@@ -135,6 +135,8 @@ struct SQLRow: Sendable {
 
     func time(_ column: String) throws -> FileTime { FileTime(nanosecondsSince1970: try value(column)) }
 
+    func optionalTime(_ column: String) throws -> FileTime? { self[column] == .null ? nil : try time(column) }
+
     /// A number whose bits were stored as those of a signed one.
     func unsigned(_ column: String) throws -> UInt64 { UInt64(bitPattern: try value(column)) }
 

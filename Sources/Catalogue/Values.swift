@@ -2,7 +2,7 @@ package import FileValues
 package import FleetRules
 
 /// When a photo was taken, as recorded; never converted to a guessed instant.
-package struct CaptureDate: Hashable, Sendable {
+package struct RecordedCaptureDate: Hashable, Sendable {
     /// Local time, `2026-11-21T14:07:31`, or a date alone; sorts as text.
     package var local: String
     /// The offset of that time in seconds east of UTC, if recorded.
@@ -35,7 +35,7 @@ package struct PhotoRecord: Hashable, Sendable {
     package var originalName: BytePath
     /// The format's stable name: `jpeg`.
     package var format: String
-    package var captured: CaptureDate?
+    package var captured: RecordedCaptureDate?
     /// Pixels.
     package var width: UInt32?
     /// Pixels.
@@ -56,7 +56,7 @@ package struct PhotoRecord: Hashable, Sendable {
 
     package init(
         sha256: [UInt8], size: UInt64, library: BytePath, libraryPath: BytePath, inbox: String, sourcePath: BytePath,
-        originalName: BytePath, format: String, captured: CaptureDate? = nil, width: UInt32? = nil,
+        originalName: BytePath, format: String, captured: RecordedCaptureDate? = nil, width: UInt32? = nil,
         height: UInt32? = nil, orientation: UInt8? = nil, camera: String? = nil, proof: String,
         sourceIdentity: FileIdentity, part: SetPart = SetPart(), origin: String? = nil
     ) {

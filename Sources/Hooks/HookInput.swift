@@ -30,7 +30,7 @@ enum HookInput {
     /// For a run that an action requested.
     static func requested(by asker: String, at time: FileTime) -> [UInt8] {
         let line = JSONValue.document([
-            JSONField("event", .string("asked")), JSONField("time", moment(time)), JSONField("by", .string(asker)),
+            JSONField("event", "asked"), JSONField("time", time), JSONField("by", asker),
         ])
         return Array(line.compact.utf8) + [UInt8(ascii: "\n")]
     }
@@ -39,16 +39,15 @@ enum HookInput {
         let outcome = event.outcome.outcome
         let photo = event.photo?.photo
         var fields = [
-            JSONField("event", .string(event.kind.rawValue)), JSONField("time", moment(outcome.at)),
-            JSONField("inbox", .string(outcome.inbox)), JSONField("operation", .integer(event.outcome.id)),
-            JSONField("outcome", .string(outcome.outcome.rawValue)), JSONField("reason", .string(outcome.reason)),
-            JSONField("photo", outcome.photoID.map { .integer($0) } ?? .null),
-            JSONField("set", event.photo?.setID.map { .integer($0) } ?? .null),
+            JSONField("event", event.kind.rawValue), JSONField("time", outcome.at), JSONField("inbox", outcome.inbox),
+            JSONField("operation", event.outcome.id), JSONField("outcome", outcome.outcome.rawValue),
+            JSONField("reason", outcome.reason), JSONField("photo", outcome.photoID),
+            JSONField("set", event.photo?.setID),
         ]
         if event.kind == .setComplete {
             let members = event.set.prefix(mostMembers)
             fields.append(JSONField("files", .array(members.map { .object(file($0)) })))
-            fields.append(JSONField("files_left_out", .count(event.set.count - members.count)))
+            fields.append(JSONField("files_left_out", event.set.count - members.count))
             return .document(fields)
         }
         fields += JSONField.path("file", outcome.path)
@@ -58,36 +57,31 @@ enum HookInput {
         } else {
             fields.append(JSONField("path", .null))
         }
-        fields.append(JSONField("sha256", outcome.sha256.map { .string(hexadecimal($0)) } ?? .null))
+        fields.append(JSONField("sha256", outcome.sha256.map { hexadecimal($0) }))
         if let stored = event.photo { fields += content(stored) }
         return .document(fields)
     }
 
     /// A file of a set.
     private static func file(_ stored: StoredPhoto) -> [JSONField] {
-        [JSONField("photo", .integer(stored.id))] + JSONField.path("file", stored.photo.sourcePath)
+        [JSONField("photo", stored.id)] + JSONField.path("file", stored.photo.sourcePath)
             + JSONField.path("name", stored.photo.originalName)
             + JSONField.path("path", stored.photo.library.appending(stored.photo.libraryPath))
-            + [JSONField("sha256", .string(hexadecimal(stored.photo.sha256)))] + content(stored)
+            + [JSONField("sha256", hexadecimal(stored.photo.sha256))] + content(stored)
     }
 
     private static func content(_ stored: StoredPhoto) -> [JSONField] {
         [
-            JSONField("bytes", .unsigned(stored.photo.size)), JSONField("type", .string(stored.photo.format)),
-            JSONField("role", stored.photo.part.role.map { .string($0) } ?? .null),
-            JSONField("captured", stored.photo.captured.map { captured($0) } ?? .null),
+            JSONField("bytes", stored.photo.size), JSONField("type", stored.photo.format),
+            JSONField("role", stored.photo.part.role),
+            JSONField("captured", stored.photo.captured.map { captured($0) }),
         ]
     }
 
-    private static func captured(_ date: CaptureDate) -> JSONValue {
+    private static func captured(_ date: RecordedCaptureDate) -> JSONValue {
         .object([
-            JSONField("local", .string(date.local)),
-            JSONField("utc_offset_seconds", date.offset.map { .integer(Int64($0)) } ?? .null),
-            JSONField("provenance", .string(date.provenance)),
+            JSONField("local", date.local), JSONField("utc_offset_seconds", date.offset),
+            JSONField("provenance", date.provenance),
         ])
-    }
-
-    private static func moment(_ time: FileTime) -> JSONValue {
-        .moment(time.seconds, milliseconds: Int(time.nanoseconds / 1_000_000))
     }
 }

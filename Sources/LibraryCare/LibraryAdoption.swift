@@ -259,7 +259,7 @@ package struct LibraryAdoption {
 extension PhotoRecord {
     fileprivate init(
         adopting path: BytePath, of library: BytePath, _ file: SourceFile, _ report: PhotoReport,
-        _ sidecar: SidecarKind?, date: PhotoModel.CaptureDate?, hash: ContentHash
+        _ sidecar: SidecarKind?, date: CaptureDate?, hash: ContentHash
     ) {
         let name = SetName(path)
         let role = sidecar.map { .sidecar($0) } ?? report.format.map { SetRole($0) }

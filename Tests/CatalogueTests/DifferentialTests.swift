@@ -116,7 +116,7 @@ private struct Twins {
         var record = photo(UInt8(number(1...250)), name: path())
         (record.sha256, record.library, record.libraryPath) = (hash(), library(), path())
         (record.inbox, record.camera, record.size) = (some(["card", "Ä"]) ?? "", text(2), UInt64(number(0...9)))
-        record.captured = (some(Self.dates) ?? nil).map { CaptureDate(local: $0, provenance: "test") }
+        record.captured = (some(Self.dates) ?? nil).map { RecordedCaptureDate(local: $0, provenance: "test") }
         record.part = SetPart(
             role: some([nil, "picture", "raw", "film", "sidecar"]) ?? nil,
             contentIdentifier: some([nil, "X", "Y"]) ?? nil,

@@ -22,7 +22,8 @@ func photo(_ number: UInt8, name: BytePath = hostileName) -> PhotoRecord {
         sha256: Array(repeating: number, count: 32), size: 4_000_000, library: "/srv/photos",
         libraryPath: BytePath("2026/11/\(number)").appending(name), inbox: "card",
         sourcePath: BytePath("DCIM").appending(name), originalName: name, format: "jpeg",
-        captured: CaptureDate(local: "2026-11-21T14:07:31", offset: -3_600, provenance: "EXIF DateTimeOriginal"),
+        captured: RecordedCaptureDate(
+            local: "2026-11-21T14:07:31", offset: -3_600, provenance: "EXIF DateTimeOriginal"),
         width: 4_032, height: 3_024, orientation: 6, camera: "Canon EOS R5",
         proof: "no writer left (lease), ends with its end marker", sourceIdentity: identity(UInt64(number)))
 }

@@ -61,7 +61,8 @@ struct RecordedHouse {
             sha256: Array(repeating: hash, count: 32), size: 3_145_728, library: root.appending("library"),
             libraryPath: BytePath("2026/11").appending(name), inbox: "card",
             sourcePath: BytePath("DCIM").appending(name), originalName: name, format: "jpeg",
-            captured: CaptureDate(local: "2025-11-21T14:07:31", offset: 3600, provenance: "exif-original"), width: 4000,
+            captured: RecordedCaptureDate(local: "2025-11-21T14:07:31", offset: 3600, provenance: "exif-original"),
+            width: 4000,
             height: 3000, camera: "Acme X", proof: "no writer left (lease), JPEG ends with its end marker",
             sourceIdentity: FileIdentity(inode: 1, size: 3_145_728, modified: moment, changed: moment))
     }

@@ -11,9 +11,9 @@ struct FilingDecisionTests {
     private static let now: Int64 = 1_800_000_000
     private static let start = FileTime(seconds: 0, nanoseconds: 0)
 
-    private func date(_ text: String?) throws -> PhotoModel.CaptureDate? {
+    private func date(_ text: String?) throws -> CaptureDate? {
         guard let text else { return nil }
-        return PhotoModel.CaptureDate(
+        return CaptureDate(
             local: try DateText.parse(Array(text.utf8)).local, offset: nil, hasTime: true, provenance: .exifOriginal)
     }
 

@@ -30,7 +30,7 @@ extension StoredPhoto: JSONRepresentable {
     }
 }
 
-extension CaptureDate: JSONRepresentable {
+extension RecordedCaptureDate: JSONRepresentable {
     package var json: JSONValue {
         .object([
             JSONField("local", local), JSONField("utc_offset_seconds", offset), JSONField("provenance", provenance),

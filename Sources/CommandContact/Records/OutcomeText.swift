@@ -105,7 +105,7 @@ extension OutcomeKind {
     }
 }
 
-extension CaptureDate {
+extension RecordedCaptureDate {
     /// `2026-11-21 14:07:31 +01:00`, as far as known.
     package var text: String {
         var words = String(local.map { $0 == "T" ? " " : $0 })

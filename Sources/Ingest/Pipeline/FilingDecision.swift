@@ -9,7 +9,7 @@ struct FilingDecision: Equatable {
     struct Candidate {
         let traits: SetTraits
         /// The date that decides.
-        let date: PhotoModel.CaptureDate?
+        let date: CaptureDate?
         let format: PhotoFormat?
 
         fileprivate var isSidecar: Bool { traits.role.isSidecar }

@@ -361,7 +361,7 @@ private struct PlannedMember {
     let plan: PlacementPlan
 }
 
-extension PhotoModel.CaptureDate {
+extension CaptureDate {
     /// The clock's time without its offset, as the catalogue sorts it.
     fileprivate var localText: String { hasTime ? String(text.prefix(19)) : text }
 }
