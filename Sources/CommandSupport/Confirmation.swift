@@ -9,7 +9,7 @@ package struct Confirmation {
     /// Asks on the terminal; without one, or with JSON, the answer is no.
     package static func ask(_ question: String, isJSON: Bool, _ display: ProgressDisplay) -> Bool {
         display.clear()
-        guard !isJSON, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return false }
+        guard !isJSON, Terminal.canAsk else { return false }
         printError("photoinbox: \(question) [y/N] ")
         // Nothing is in progress while it waits, so Ctrl-C may end it at once.
         var signals = sigset_t()

@@ -39,6 +39,9 @@ package final class Interruption {
         }
     }
 
+    /// Reads pending signals; returns whether a stop is requested, at once or after the step.
+    package func mustStop() -> Bool { mustStopAtOnce() || isStopRequested }
+
     /// Waits for a signal, at most `time`.
     package func wait(atMost time: timespec) { _ = nextSignal(waiting: time) }
 

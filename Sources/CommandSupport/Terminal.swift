@@ -8,6 +8,9 @@ import Settings
 package enum Terminal {
     package static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// Whether a person can be asked, on standard error, and answer.
+    package static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
     /// The size of the terminal at `descriptor`, which changes; nil if there is none, or its columns are unknown.
     package static func size(of descriptor: Int32 = STDOUT_FILENO) -> (columns: Int, rows: Int)? {
         var size = winsize()

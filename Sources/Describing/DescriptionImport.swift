@@ -82,7 +82,7 @@ struct DescriptionImport {
         var (record, pending) = (CSVRecord(), Pending())
         var (kept, lastPause) = (summary.place.rows, monotonicNanoseconds())
         while true {
-            if interruption.mustStopAtOnce() || interruption.isStopRequested {
+            if interruption.mustStop() {
                 summary.wasStopped = true
                 break
             }

@@ -95,9 +95,7 @@ package struct SetupCommand: Command {
     var config: RawArgument?
 
     private var isOfSystem: Bool { geteuid() == 0 && !isOwn }
-    private var canAsk: Bool {
-        !consent.yes && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
-    }
+    private var canAsk: Bool { !consent.yes && Terminal.canAsk }
 
     func run() throws {
         let (answers, unit, lock) = try readAnswers()
@@ -126,10 +124,8 @@ package struct SetupCommand: Command {
                 "\(answers.inbox) has \(plan.arrivals) files or directories, which would be filed and moved out of it",
                 action: "Run this on a terminal without --yes to agree, or name an empty directory.")
         }
-        let left = try Self.carryOut(plan, output) {
-            interruption.mustStopAtOnce() || interruption.isStopRequested
-        }
-        if interruption.mustStopAtOnce() || interruption.isStopRequested {
+        let left = try Self.carryOut(plan, output) { interruption.mustStop() }
+        if interruption.mustStop() {
             throw CommandFailure(.failed, "stopped after the last step", action: "Run this again to test it.")
         }
         output.say(Self.advice(plan).map { "\($0)\n" }.joined())

@@ -77,16 +77,7 @@ struct MetricsCommand: DaemonCommand {
           1, 64, 75, 77, 78: see photoinbox --help
         """
 
-    @Flag(help: .hidden)
-    var json = false
-
     @OptionGroup var places: PlaceOptions
-
-    func validate() throws {
-        guard !json else {
-            throw ValidationError("metrics has no JSON output. For JSON: photoinbox dump")
-        }
-    }
 
     func run(at places: Places) throws {
         let answer = try ControlContact(places: places).ask(ControlRequest(.metrics))

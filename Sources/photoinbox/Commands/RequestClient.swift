@@ -12,28 +12,27 @@ import SystemPackage
 
 /// A command that is one request to the daemon.
 protocol RequestCommand: DaemonCommand {
-    var dryRun: DryRunOption { get }
-    var output: OutputOptions { get }
+    var options: RequestOptions { get }
+    /// False if a person at a terminal must confirm it first.
+    var isConfirmed: Bool { get }
 
     func request(_ client: RequestClient) throws -> ControlCommand
 }
 
+/// The options of all requests.
+struct RequestOptions: ParsableArguments {
+    @OptionGroup var dryRun: DryRunOption
+    @OptionGroup var places: PlaceOptions
+    @OptionGroup var output: OutputOptions
+}
+
 extension RequestCommand {
-    func run(at places: Places) throws {
-        let client = RequestClient(places: places, output: output)
-        try client.run(try request(client), isDryRun: dryRun.isDryRun)
-    }
-}
+    var places: PlaceOptions { options.places }
+    var isConfirmed: Bool { true }
 
-/// One that a person at a terminal confirms.
-protocol ConfirmedCommand: RequestCommand {
-    var consent: ConsentOption { get }
-}
-
-extension ConfirmedCommand {
     func run(at places: Places) throws {
-        let client = RequestClient(places: places, output: output)
-        try client.run(try request(client), isDryRun: dryRun.isDryRun, unless: consent)
+        let client = RequestClient(places: places, output: options.output)
+        try client.run(try request(client), isDryRun: options.dryRun.isDryRun, isConfirmed: isConfirmed)
     }
 }
 
@@ -42,10 +41,11 @@ struct RequestClient {
     let places: Places
     let output: OutputOptions
 
-    /// Sends the request after a confirmation, if there is a terminal to ask on.
-    func run(_ command: ControlCommand, isDryRun: Bool, unless consent: ConsentOption) throws {
+    /// Sends the request to the daemon, after a confirmation if it needs one and there is a terminal to ask on. If no daemon
+    /// runs, carries it out here if that is possible and permitted.
+    func run(_ command: ControlCommand, isDryRun: Bool = false, isConfirmed: Bool = true) throws {
         var request = ControlRequest(command, isDryRun: isDryRun)
-        if !isDryRun, !consent.yes, !output.json, isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 {
+        if !isDryRun, !isConfirmed, !output.json, Terminal.canAsk {
             let foreseen = try answer(to: ControlRequest(command, isDryRun: true))
             try printOut(text(foreseen, true))
             guard Confirmation.ask("continue?", isJSON: false, ProgressDisplay(json: false)) else {
@@ -54,11 +54,6 @@ struct RequestClient {
             request.expected = foreseen.identities
         }
         try run(request)
-    }
-
-    /// Sends the request to the daemon. If none runs, carries it out here if that is possible and permitted.
-    func run(_ command: ControlCommand, isDryRun: Bool = false) throws {
-        try run(ControlRequest(command, isDryRun: isDryRun))
     }
 
     private func run(_ request: ControlRequest) throws {

@@ -3,7 +3,6 @@ import Catalogue
 import CommandContact
 import CommandSupport
 import ControlProtocol
-import Glibc
 import Reporting
 
 struct PauseCommand: RequestCommand {
@@ -25,9 +24,7 @@ struct PauseCommand: RequestCommand {
           64, 75, 78: see photoinbox --help
         """
 
-    @OptionGroup var dryRun: DryRunOption
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: RequestOptions
 
     @Argument(help: ArgumentHelp("The inbox's name in the configuration.", valueName: "inbox"))
     var inbox: String
@@ -50,9 +47,7 @@ struct ResumeCommand: RequestCommand {
           64, 75, 78: see photoinbox --help
         """
 
-    @OptionGroup var dryRun: DryRunOption
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: RequestOptions
 
     @Argument(help: ArgumentHelp("The inbox's name in the configuration.", valueName: "inbox"))
     var inbox: String
@@ -78,9 +73,7 @@ struct RescanCommand: RequestCommand {
           64, 75, 77: see photoinbox --help
         """
 
-    @OptionGroup var dryRun: DryRunOption
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: RequestOptions
 
     @Argument(help: ArgumentHelp("An inbox, or a file in one.", valueName: "inbox|file"))
     var subject: RawArgument?
@@ -107,13 +100,10 @@ struct RetryCommand: RequestCommand {
           64, 75, 78: see photoinbox --help
         """
 
-    @OptionGroup var dryRun: DryRunOption
-
     @Flag(help: "Retry deferred files in every inbox, and give hooks what they have skipped.")
     var all = false
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: RequestOptions
 
     @Argument(help: ArgumentHelp("An inbox, or a file in one.", valueName: "inbox|file"))
     var subject: RawArgument?
@@ -150,13 +140,10 @@ struct ReleaseCommand: RequestCommand {
           64, 78: see photoinbox --help
         """
 
-    @OptionGroup var dryRun: DryRunOption
-
     @Flag(name: .customLong("as-is"), help: "File it unchanged, without proof that it is complete.")
     var isAsIs = false
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: RequestOptions
 
     @Argument(help: OperationArgument.help)
     var operation: OperationArgument
@@ -166,7 +153,7 @@ struct ReleaseCommand: RequestCommand {
     }
 }
 
-struct DiscardCommand: ConfirmedCommand {
+struct DiscardCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         "discard", "Move a quarantined file or duplicate to the trash.", "[OPTION…] OPERATION")
 
@@ -189,16 +176,16 @@ struct DiscardCommand: ConfirmedCommand {
           78: see photoinbox --help
         """
 
-    @OptionGroup var dryRun: DryRunOption
     @OptionGroup var consent: ConsentOption
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: RequestOptions
 
     @Argument(help: OperationArgument.help)
     var operation: OperationArgument
 
+    var isConfirmed: Bool { consent.yes }
+
     func validate() throws {
-        if !consent.yes, !dryRun.isDryRun, output.json || isatty(STDIN_FILENO) == 0 {
+        if !isConfirmed, !options.dryRun.isDryRun, options.output.json || !Terminal.canAsk {
             throw ValidationError("Give --yes to confirm, or --dry-run to see what would be done.")
         }
     }
@@ -208,7 +195,7 @@ struct DiscardCommand: ConfirmedCommand {
     }
 }
 
-struct UndoCommand: ConfirmedCommand {
+struct UndoCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         "undo", "Take a filed photo, with its set, out of the library.", "[OPTION…] OPERATION")
 
@@ -235,17 +222,17 @@ struct UndoCommand: ConfirmedCommand {
           64, 78: see photoinbox --help
         """
 
-    @OptionGroup var dryRun: DryRunOption
     @OptionGroup var consent: ConsentOption
 
     @Flag(name: .customLong("alone"), help: "Take back this file only, not the rest of its set.")
     var isAlone = false
 
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: RequestOptions
 
     @Argument(help: OperationArgument.help)
     var operation: OperationArgument
+
+    var isConfirmed: Bool { consent.yes }
 
     func request(_ client: RequestClient) throws -> ControlCommand {
         .undo(operation: try operation.number(client.places, of: [.filed]), alone: isAlone)
@@ -272,19 +259,18 @@ struct ReloadCommand: Command {
           1, 64, 75: see photoinbox --help
         """
 
-    @OptionGroup var dryRun: DryRunOption
-    @OptionGroup var places: PlaceOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var options: RequestOptions
 
     func run() throws {
-        let request = ControlRequest(.reload, isDryRun: dryRun.isDryRun)
-        let answer = try ControlContact(places: Places(places, despiteMistakes: true, remarks: false)).ask(request)
+        let request = ControlRequest(.reload, isDryRun: options.dryRun.isDryRun)
+        let places = try Places(options.places, despiteMistakes: true, remarks: false)
+        let answer = try ControlContact(places: places).ask(request)
         let lines = answer.text.map { $0.split(separator: "\n").map(String.init) } ?? []
         if let failure = CommandFailure(answer) {
             let mistakes = lines.isEmpty ? "" : ":\n" + lines.map { printable($0) }.joined(separator: "\n")
             throw CommandFailure(failure.status, failure.message + mistakes, action: failure.action)
         }
-        guard output.json else {
+        guard options.output.json else {
             return try printOut((lines + [answer.message]).map { printable($0) + "\n" }.joined())
         }
         try printJSON([JSONField("message", answer.message), JSONField("warnings", lines)])

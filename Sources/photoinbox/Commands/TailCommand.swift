@@ -71,7 +71,7 @@ struct TailCommand: DaemonCommand {
         var tries = 0
         var missing = MissingNumbers()
         while !endsAtOnce {
-            if interruption.mustStopAtOnce() || interruption.isStopRequested { return }
+            if interruption.mustStop() { return }
             let found = try catalogue.outcomes(after: last, limit: Self.page)
             let late = try catalogue.outcomes(numbered: missing.numbers)
             try show((late + found).filter { found in horizon.map { found.outcome.at > $0 } ?? true })

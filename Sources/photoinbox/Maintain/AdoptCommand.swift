@@ -51,7 +51,7 @@ struct AdoptCommand: DaemonCommand {
         try SelectedLibrary.require(library, of: catalogue)
         let adoption = LibraryAdoption(
             of: try LibraryTree(library), into: isDry ? nil : catalogue, comparingWith: catalogue,
-            work: FileWork(shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested }))
+            work: FileWork(shouldStop: interruption.mustStop))
         var last = LibraryAdoption.Summary()
         var wasStopped = false
         do {

@@ -85,7 +85,7 @@ struct CatalogueCommand: Command {
             let target = try openForCopy(places.to)
             let copy = CatalogueCopy(
                 from: source, to: target,
-                shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested },
+                shouldStop: interruption.mustStop,
                 report: { progress in
                     let now = "\(progress.isComparing ? "comparing" : "copying") \(progress.table)"
                     if now != table, !output.json { display.remark(now) }

@@ -114,9 +114,7 @@ struct RebuildCommand: DaemonCommand {
         }
     }
 
-    private func work(_ interruption: Interruption) -> FileWork {
-        FileWork(shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested })
-    }
+    private func work(_ interruption: Interruption) -> FileWork { FileWork(shouldStop: interruption.mustStop) }
 
     private func run(
         _ adoption: LibraryAdoption, _ display: ProgressDisplay, _ interruption: Interruption

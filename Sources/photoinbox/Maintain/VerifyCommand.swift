@@ -168,11 +168,11 @@ struct VerifyCommand: DaemonCommand {
         let (progress, isComplete) = try verification.run(after: start) { progress in
             throttle?.wait(after: progress.bytes)
             bookmark.write(progress.last)
-            let mustStopAtOnce = interruption.mustStopAtOnce()
+            let mustStop = interruption.mustStop()
             try display.show(
                 photos: progress.photos, totalPhotos: totals.photos, bytes: progress.bytes, totalBytes: totals.bytes,
                 asked: interruption.consumeProgressRequest())
-            return !mustStopAtOnce && !interruption.isStopRequested
+            return !mustStop
         } report: { photo, fault in
             try report.show(photo, fault)
         }
@@ -188,7 +188,7 @@ struct VerifyCommand: DaemonCommand {
         let (missing, recorded) = try LibraryVerification(of: library, against: catalogue).missing()
         let adoption = LibraryAdoption(
             of: tree, into: isDry ? nil : catalogue, comparingWith: catalogue, missing: missing,
-            work: FileWork(shouldStop: { interruption.mustStopAtOnce() || interruption.isStopRequested }))
+            work: FileWork(shouldStop: interruption.mustStop))
         do {
             let summary = try adoption.run(report: { finding in try report.show(finding) })
             guard summary.seen > 0 || recorded == 0 else {

@@ -38,7 +38,7 @@ struct SheetRun {
         var tiles: [SheetSource.Tile] = []
         var bytes: UInt64 = 0
         for photo in photos {
-            if interruption.mustStopAtOnce() || interruption.isStopRequested { return nil }
+            if interruption.mustStop() { return nil }
             let picture = try picture(of: photo, by: client)
             if picture.isEmpty { withoutPicture += 1 }
             tiles.append(
@@ -51,7 +51,7 @@ struct SheetRun {
         let sheet = SheetSource(
             title: Self.title(of: photos), columns: layout.columns, side: layout.side, tiles: tiles)
         let page = try makePage(sheet, layout, by: client)
-        return interruption.mustStopAtOnce() || interruption.isStopRequested ? nil : page
+        return interruption.mustStop() ? nil : page
     }
 
     /// A photo's thumbnail, made if it is missing; empty if there is none.
