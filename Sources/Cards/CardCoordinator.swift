@@ -32,7 +32,7 @@ package final class CardCoordinator: DaemonPart {
     private let subsystem: Subsystem
     private let log: DaemonLog
     private let problems: ProblemReporter
-    private let status = CardStatus()
+    private let status = StatusTable<Int, DaemonState.Card> { _ in nil }
     private let isOn = Locked(false)
     private let state: QueueBound<State>
 
@@ -101,7 +101,7 @@ package final class CardCoordinator: DaemonPart {
             switch step {
             case .start(let number, let mount, let plan): start(number, mount, plan)
             case .stop(let number): state.onQueue { $0.stops[number] }?.withLock { $0 = true }
-            case .forget(let number, _): status.remove(number)
+            case .forget(let number, _): status.put(number, nil)
             }
         }
         let importing = status.all.filter { $0.phase == "importing" }

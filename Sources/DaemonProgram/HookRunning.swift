@@ -12,15 +12,13 @@ enum HookRunning {
     /// Serves the connection from the service manager, and exits. `client` is the daemon's user, by name or
     /// number. Without a configuration in `options` it is that of the instance whose socket this is, else the system's.
     /// Signals must be blocked.
-    static func serve(
-        _ client: String, options: DaemonOptions, service: ServiceManager, printError: (String) -> Void
-    ) -> Int32 {
+    static func serve(_ client: String, options: DaemonOptions, service: ServiceManager) -> Int32 {
         guard let user = userNumber(client) else {
-            printError("photoinboxd: no user is named \(client)")
+            writeToStandardError("photoinboxd: no user is named \(client)")
             return EX_NOUSER
         }
         guard let connection = service.activatedDescriptors.first?.take() else {
-            printError("photoinboxd: no connection; start it by photoinboxd-hooks.socket")
+            writeToStandardError("photoinboxd: no connection; start it by photoinboxd-hooks.socket")
             return EX_USAGE
         }
         var options = options
@@ -44,7 +42,7 @@ enum HookRunning {
             hooks.start()
             withExtendedLifetime(hooks) { ProcessSignals.parkMainThread() }
         } catch {
-            printError("photoinboxd: \(error)")
+            writeToStandardError("photoinboxd: \(error)")
             return EX_NOPERM
         }
     }

@@ -255,7 +255,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
             }
         }
         if let runHookFor {
-            Self.end(HookRunning.serve(runHookFor, options: options, service: service) { Self.printError($0) })
+            Self.end(HookRunning.serve(runHookFor, options: options, service: service))
         }
         if check, options.isEmpty {
             Self.printError(
@@ -449,10 +449,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
     }
     private static let patience = MonitorQueue(label: "photo-inbox.start")
 
-    private static func printError(_ line: String) {
-        var text = line + "\n"
-        _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
-    }
+    private static func printError(_ line: String) { writeToStandardError(line) }
 
     private static func end(_ status: Int32) -> Never { Glibc.exit(status) }
 }

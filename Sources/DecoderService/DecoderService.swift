@@ -27,7 +27,8 @@ package enum DecoderService {
     /// Runs the decoder; returns its exit status.
     package static func run(_ arguments: [String], maker: some PictureMaker) -> Status {
         guard let options = DecoderArguments(arguments) else {
-            log("usage: photoinbox-decoder [--best-effort] [--films] --address-space BYTES (started by photoinboxd)")
+            writeToStandardError(
+                "usage: photoinbox-decoder [--best-effort] [--films] --address-space BYTES (started by photoinboxd)")
             return .usage
         }
         // `systemctl kill -s USR1 photoinboxd` signals every process of the service, but means the daemon.
@@ -36,7 +37,7 @@ package enum DecoderService {
         Self.preferForOutOfMemoryKill()
         var maker = maker
         do { try maker.prepare(films: options.readsFilms) } catch {
-            log("photoinbox-decoder: \(error)")
+            writeToStandardError("photoinbox-decoder: \(error)")
             return .notPrepared
         }
         // From here on errors go to the client, and a compromised decoder must not write to the journal.
@@ -92,11 +93,6 @@ package enum DecoderService {
         guard null >= 0 else { return }
         dup2(null, STDERR_FILENO)
         close(null)
-    }
-
-    private static func log(_ text: String) {
-        var line = text + "\n"
-        _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }
 

@@ -39,17 +39,19 @@ package enum FetchProgram {
                 try run(.child, connection)
             case ("--for", 2), ("--for", 3):
                 guard let connection = service.activatedDescriptors.first?.take() else {
-                    log("photoinbox-fetch: no connection was handed over; photoinboxd-fetch.socket does that")
+                    writeToStandardError(
+                        "photoinbox-fetch: no connection was handed over; photoinboxd-fetch.socket does that")
                     exit(EX_USAGE)
                 }
                 let configuration = arguments.count > 2 ? BytePath(arguments[2]) : nil
                 try run(.service(client: arguments[1], configuration: configuration), connection)
             default:
-                log("usage: photoinbox-fetch --child | --for USER [CONFIGURATION]   (see photoinbox fetch --help)")
+                writeToStandardError(
+                    "usage: photoinbox-fetch --child | --for USER [CONFIGURATION]   (see photoinbox fetch --help)")
                 exit(EX_USAGE)
             }
         } catch {
-            log("photoinbox-fetch: \(error)")
+            writeToStandardError("photoinbox-fetch: \(error)")
             exit(EX_NOPERM)
         }
     }
@@ -76,7 +78,7 @@ package enum FetchProgram {
         let service = try FetchService(
             owning: connection, date: LocalClock.today(),
             // The parent of a child process reports to people itself.
-            log: { if mode != .child { log("photoinbox-fetch: \($0)") } }, exit: { Glibc.exit($0) },
+            log: { if mode != .child { writeToStandardError("photoinbox-fetch: \($0)") } }, exit: { Glibc.exit($0) },
             resolve: resolve)
         service.start()
         withExtendedLifetime(service) { ProcessSignals.parkMainThread() }
@@ -100,7 +102,7 @@ package enum FetchProgram {
         do throws(SystemCallError) {
             try Confinement.keep(reading: needed, writing: settings.inboxes.map(\.path))
         } catch {
-            log("photoinbox-fetch: could not restrict its access to the inboxes, continuing: \(error)")
+            writeToStandardError("photoinbox-fetch: could not restrict its access to the inboxes, continuing: \(error)")
         }
     }
 
@@ -119,11 +121,5 @@ package enum FetchProgram {
         do throws(SettingsError) { return try builder.build() } catch {
             throw FetchProblem("the configuration is wrong: \(error.issues.first.map { "\($0)" } ?? "")")
         }
-    }
-
-    /// Writes a line to standard error, which is the journal under a service manager.
-    private static func log(_ line: String) {
-        var text = line + "\n"
-        _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

@@ -25,7 +25,10 @@ struct HookConnection: HookRun {
             deadline: order.hook.deadline.duration + order.grace + Self.margin)
         session = try WorkerSession(
             options, queue: queue,
-            lost: { HookResult(kind: .lost, reason: Self.words($0), seconds: Moment.now.seconds(since: began)) },
+            lost: { failure in
+                let reason = failure.text(of: "the hooks' unit")
+                return HookResult(kind: .lost, reason: reason, seconds: Moment.now.seconds(since: began))
+            },
             done: done)
         self.began = began
         session.begin(HookRequest.frames(order.hook.name, input: order.input)) { frames throws(WorkerFailure) in
@@ -38,15 +41,5 @@ struct HookConnection: HookRun {
     /// The unit sees that the connection is closed, and ends the hook; this does not wait for it.
     func stop(hurrying: Bool) {
         session.end(HookResult(kind: .stopped, reason: "was ended", seconds: Moment.now.seconds(since: began)))
-    }
-
-    private static func words(_ loss: WorkerFailure) -> String {
-        switch loss {
-        case .refusesRequest: "the hooks' unit takes nothing"
-        case .deadlineExceeded: "the hooks' unit did not answer in time"
-        case .malformedAnswer(let refusal): "the hooks' unit answered with \(refusal)"
-        case .otherVersion: "the hooks' unit speaks another version; restart photoinboxd"
-        case .endedWithoutAnswer: "the hooks' unit ended without an answer; see its journal"
-        }
     }
 }

@@ -87,7 +87,7 @@ actor HookDelivery {
         sleeper.wake()
     }
 
-    /// Something has happened.
+    /// Delivers new outcomes, unless it waits after a failure.
     func wake() {
         isWoken = true
         if !isBackingOff { sleeper.wake() }
@@ -136,14 +136,14 @@ actor HookDelivery {
                 await rest()
             }
         }
-        dependencies.status.remove(name)
+        dependencies.status.put(name, nil)
     }
 
     // MARK: - Delivering
 
     private func findPosition() async throws {
         guard delivered == nil, !configuration.hook.events.isEmpty else { return }
-        let (delivered, skipped) = try await dependencies.catalogue.perform("looking up what a hook was told") {
+        let (delivered, skipped) = try await dependencies.catalogue.perform("reading the position of a hook") {
             [name] in (try $0.placeOfHook(name, at: Moment.now.wall), try $0.skippedOutcomes(by: name))
         }
         (self.delivered, self.skipped.all) = (delivered, skipped)
@@ -159,7 +159,7 @@ actor HookDelivery {
             guard let delivered else { return }
             if let outcome = skipped.again.first { return try await deliverAgain(outcome) }
             let (interest, limit) = (HookInterest(configuration.hook), retry.files)
-            batch = try await dependencies.catalogue.perform("reading what a hook is to be told") {
+            batch = try await dependencies.catalogue.perform("reading the events of a hook") {
                 try $0.hookBatch(after: delivered, interest, limit: limit)
             }
         } catch {
@@ -202,7 +202,7 @@ actor HookDelivery {
         // What is new comes after.
         isWoken = true
         let interest = HookInterest(configuration.hook)
-        let events = try await dependencies.catalogue.perform("reading what a hook is to be told") {
+        let events = try await dependencies.catalogue.perform("reading the events of a hook") {
             try $0.hookEvents(of: outcome, interest)
         }
         if !events.isEmpty {

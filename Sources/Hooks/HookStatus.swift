@@ -1,18 +1,13 @@
 import ControlProtocol
+import DaemonSupport
 import FileValues
 import LinuxKernel
 
-/// What each hook is doing, for the state dump. Any thread.
-final class HookStatus: Sendable {
-    private let hooks = Locked<[String: DaemonState.Hook]>([:])
+/// What each hook is doing, by its name.
+typealias HookStatus = StatusTable<String, DaemonState.Hook>
 
-    func change(_ name: String, _ body: (inout DaemonState.Hook) -> Void) {
-        hooks.withLock { hooks in
-            var hook = hooks[name] ?? DaemonState.Hook(name: name, since: FileTime.now.rfc3339)
-            body(&hook)
-            hooks[name] = hook
-        }
-    }
+extension HookStatus {
+    convenience init() { self.init { DaemonState.Hook(name: $0, since: FileTime.now.rfc3339) } }
 
     func enter(_ name: String, _ phase: String) {
         change(name) {
@@ -21,9 +16,4 @@ final class HookStatus: Sendable {
             $0.since = FileTime.now.rfc3339
         }
     }
-
-    func remove(_ name: String) { hooks.withLock { $0[name] = nil } }
-
-    /// By name.
-    var all: [DaemonState.Hook] { hooks.withLock { $0.values.sorted { $0.name < $1.name } } }
 }

@@ -46,7 +46,7 @@ struct LinkRun: Sendable {
             advice: "photoinboxd-fetch.socket is not started, or does not answer",
             program: order.mayHaveChild ? order.program : nil, longestRequest: FetchRequest.longest,
             longestAnswer: FetchReport.longest, deadline: order.deadline)
-        session = try WorkerSession(options, queue: queue, lost: { .lost(Self.words($0)) }, done: done)
+        session = try WorkerSession(options, queue: queue, lost: { .lost($0.text(of: "photoinbox-fetch")) }, done: done)
         if session.isWithChild { request.place = order.place }
         session.begin(request.frame) { frames throws(WorkerFailure) in try Self.read(frames, ended) }
     }
@@ -73,16 +73,6 @@ struct LinkRun: Sendable {
             }
         }
         return nil
-    }
-
-    private static func words(_ loss: WorkerFailure) -> String {
-        switch loss {
-        case .refusesRequest: "nobody takes what is to be fetched"
-        case .deadlineExceeded: "there was no outcome in time"
-        case .malformedAnswer(let refusal): "photoinbox-fetch sends \(refusal)"
-        case .otherVersion: "photoinbox-fetch speaks another version; use those that came together"
-        case .endedWithoutAnswer: "photoinbox-fetch ended without an outcome; see its journal"
-        }
     }
 
     /// `photoinbox-fetch` beside the running program, or where `make install` puts it.

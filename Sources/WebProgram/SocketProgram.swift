@@ -101,9 +101,6 @@ struct SocketProgram: Sendable {
         while true { pause() }
     }
 
-    /// Writes a line to standard error, which is the journal under a service manager.
-    func log(_ line: String) {
-        var text = "\(name): \(line)\n"
-        _ = text.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
-    }
+    /// Writes a line to standard error.
+    func log(_ line: String) { writeToStandardError("\(name): \(line)") }
 }

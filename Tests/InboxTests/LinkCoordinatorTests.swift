@@ -171,7 +171,7 @@ struct LinkCoordinatorTests {
         let coordinator = house.coordinator()
         await coordinator.prepare(try house.settings())
         coordinator.ended(try await house.drop("a.links", "http://a.org/1\n"))
-        #expect(await house.log.line(holding: "have to wait: photoinbox-fetch ended without an outcome") != nil)
+        #expect(await house.log.line(holding: "have to wait: photoinbox-fetch ended without a result") != nil)
         #expect(await house.log.line(holding: "0 arrived, 1 failed; a.links.failed says what to do") != nil)
         #expect(try await service.value.count == LinkCoordinator.mostLost)
         await coordinator.stop(hurrying: false)

@@ -83,7 +83,7 @@ package actor Daemon {
         let (settings, log, service) = (launch.settings, launch.log, launch.service)
         let lock = try StateLock(settings.state)
         linkRuntime(of: settings)
-        RuntimeFile.removeHalfWritten([RuntimeFile.state.name, RuntimeFile.pid.name], in: settings.runtime)
+        RuntimeFile.removeHalfWritten([RuntimeFile.state, RuntimeFile.pid], in: settings.runtime)
         RuntimeFile.removeHalfWritten([KeptFiles.name], in: settings.state)
         let storage = StorageProblems(ProblemReporter(log: log))
         let problems = storage.reporter
@@ -208,7 +208,7 @@ package actor Daemon {
         log.configuration(state.settings, from: launch.options.effectiveFile, logReason: launch.logReason)
         do {
             // From here on signals are handled, so that any process that reads it may send one.
-            try RuntimeFile.pid.write(Array("\(getpid())\n".utf8), in: state.settings.runtime)
+            try openDirectory(state.settings.runtime).put(Array("\(getpid())\n".utf8), as: RuntimeFile.pid)
             try await run(state.settings, after: Generation.Handover(memory: dependencies.keptFiles.load()))
         } catch {
             log.logger.error("cannot start: \(error)")
@@ -283,7 +283,7 @@ package actor Daemon {
         generation.withLock { $0 = nil }
         for end in ends { await end() }
         // Where it was written at the start; a reload may have named another directory.
-        RuntimeFile.pid.remove(from: launch.settings.runtime)
+        RuntimeFile.remove(RuntimeFile.pid, from: launch.settings.runtime)
         await signals.stop()
         await catalogue.close()
         let left = MonitorRegistry.shared.descriptions().map { "\($0.kind) \"\($0.label)\"" }

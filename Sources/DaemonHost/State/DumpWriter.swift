@@ -39,6 +39,8 @@ final class DumpWriter: DaemonPart {
     }
 
     private static func write(_ state: DaemonState, into directory: BytePath) throws -> BytePath {
-        try RuntimeFile.state.write(try JSONCoding.write(state, pretty: true) + [0x0A], in: directory)
+        try openDirectory(directory).put(
+            try JSONCoding.write(state, pretty: true) + [0x0A], as: RuntimeFile.state)
+        return directory.appending(RuntimeFile.state)
     }
 }

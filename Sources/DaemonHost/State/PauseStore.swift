@@ -11,28 +11,18 @@ import SystemPackage
 
 /// Since when an inbox is paused, and who asked for that.
 package struct InboxPause: Hashable, Sendable, Codable {
-    package let since: FileTime
+    private let seconds: Int64
     package let by: Requester
 
+    private enum CodingKeys: String, CodingKey {
+        case seconds = "since"
+        case by
+    }
+
     /// `since` is kept in whole seconds.
-    package init(since: FileTime, by: Requester) {
-        self.since = FileTime(seconds: since.seconds, nanoseconds: 0)
-        self.by = by
-    }
+    package init(since: FileTime, by: Requester) { (seconds, self.by) = (since.seconds, by) }
 
-    private enum CodingKeys: String, CodingKey { case since, by }
-
-    package init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        since = FileTime(seconds: try fields.decode(Int64.self, forKey: .since), nanoseconds: 0)
-        by = try fields.decode(Requester.self, forKey: .by)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(since.seconds, forKey: .since)
-        try fields.encode(by, forKey: .by)
-    }
+    package var since: FileTime { FileTime(seconds: seconds, nanoseconds: 0) }
 }
 
 /// Which inboxes are paused, kept over restarts in a file of the state directory.

@@ -1,23 +1,12 @@
 import FileValues
-import Glibc
 import LinuxKernel
 
-/// A small file in the runtime directory: there whole, or not at all.
-struct RuntimeFile: Sendable {
+/// Small files in the runtime directory: each is there whole, or not at all.
+enum RuntimeFile {
     /// The state dump.
-    static let state = RuntimeFile(name: "state.json")
+    static let state: BytePath = "state.json"
     /// The daemon's process identifier, for those who send it a signal.
-    static let pid = RuntimeFile(name: "photoinboxd.pid")
-
-    let name: BytePath
-
-    /// Puts `bytes` there in place of what was there; its path. For the owner to change and the group to read, whatever
-    /// the umask says.
-    @discardableResult
-    func write(_ bytes: [UInt8], in directory: BytePath) throws(SystemCallError) -> BytePath {
-        try openDirectory(directory).put(bytes, as: name)
-        return directory.appending(name)
-    }
+    static let pid: BytePath = "photoinboxd.pid"
 
     /// Removes what a crash has left half-written of files called `name` in `directory`; for their only writer.
     static func removeHalfWritten(_ names: [BytePath], in directory: BytePath) {
@@ -28,9 +17,6 @@ struct RuntimeFile: Sendable {
         }
     }
 
-    /// Takes it away; it is no harm if it is not there.
-    func remove(from directory: BytePath) {
-        guard let parent = try? openDirectory(directory) else { return }
-        try? parent.unlink(name)
-    }
+    /// Removes a file, if it is there.
+    static func remove(_ name: BytePath, from directory: BytePath) { try? openDirectory(directory).unlink(name) }
 }

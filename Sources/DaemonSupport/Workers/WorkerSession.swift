@@ -44,6 +44,17 @@ package enum WorkerFailure: Error, Hashable, Sendable {
     case malformedAnswer(FrameRefusal)
     case otherVersion
     case endedWithoutAnswer
+
+    /// For people; `worker` is the subject.
+    package func text(of worker: String) -> String {
+        switch self {
+        case .refusesRequest: "\(worker) does not accept the request"
+        case .deadlineExceeded: "\(worker) did not answer in time"
+        case .malformedAnswer(let refusal): "\(worker) answered with \(refusal)"
+        case .otherVersion: "\(worker) is of another version; install programs of one version, and restart photoinboxd"
+        case .endedWithoutAnswer: "\(worker) ended without a result; see its journal"
+        }
+    }
 }
 
 /// A session with a worker: one request, answered by frames until one of them ends it; closing the connection ends it, too.

@@ -1,4 +1,3 @@
-import Glibc
 import LinuxKernel
 
 /// Reports broken rules, since libdispatch itself traps without a message on Linux.
@@ -21,11 +20,5 @@ public enum LifecycleViolation {
         writeToStandardError(message)
         sink.withLock { $0 }?.report(message)
         fatalError("a rule of the monitors' lifecycle was broken", file: file, line: line)
-    }
-
-    private static func writeToStandardError(_ message: String) {
-        // One write, so that the line is not interleaved with others. A failure cannot be reported.
-        var text = message + "\n"
-        _ = text.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }
