@@ -1,7 +1,6 @@
 import CSV
 import CommandContact
 import FileValues
-import Glibc
 import LinuxKernel
 import SystemPackage
 
@@ -10,13 +9,7 @@ struct RejectsFile {
     let path: BytePath
     private(set) var length: UInt64
     private var text = CSVText()
-    private var file: OwnedFile?
-
-    /// A descriptor that a struct can hold.
-    private final class OwnedFile {
-        let descriptor: OwnedDescriptor
-        init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
-    }
+    private var file: HeldDescriptor?
 
     private static let header = "line,column,reason,row\r\n"
 
@@ -44,10 +37,14 @@ struct RejectsFile {
         return length
     }
 
-    private mutating func opened() throws(SystemCallError) -> OwnedFile {
+    private mutating func opened() throws(SystemCallError) -> HeldDescriptor {
         if let file { return file }
         let directory = try openParent(of: path)
-        if length == 0 { do { try directory.unlink(path.name) } catch { guard error.isMissing else { throw error } } }
+        if length == 0 {
+            do { try directory.unlink(path.name) } catch {
+                if error.code != .noSuchFileOrDirectory { throw error }
+            }
+        }
         let isNew = length == 0
         let descriptor = try directory.openBeneath(
             path.name, isNew ? [.readWrite, .createNew] : .readWrite, mode: 0o644)
@@ -55,11 +52,9 @@ struct RejectsFile {
             try descriptor.write(Array(Self.header.utf8), at: 0)
             length = UInt64(Self.header.utf8.count)
         } else {
-            let size = off_t(length)
-            let raw = descriptor.raw
-            _ = try systemCall("ftruncate", path: path) { ftruncate(raw, size) }
+            try descriptor.cut(to: length)
         }
-        let opened = OwnedFile(descriptor)
+        let opened = HeldDescriptor(descriptor)
         file = opened
         return opened
     }
@@ -72,8 +67,4 @@ struct RejectsFile {
         return beginning == Array(header.utf8)
             ? nil : "\(path.escaped) exists, and is not a file of rejected rows"
     }
-}
-
-extension SystemCallError {
-    fileprivate var isMissing: Bool { code == .noSuchFileOrDirectory }
 }

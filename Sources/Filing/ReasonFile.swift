@@ -1,5 +1,4 @@
 package import FileValues
-import Glibc
 package import LinuxKernel
 import SystemPackage
 
@@ -41,13 +40,7 @@ package struct QuarantineNote: Hashable, Sendable {
 
 /// `2026-11-21 14:03:07 UTC`.
 private func utcText(_ time: FileTime) -> String {
-    var seconds = time_t(time.seconds)
-    var parts = tm()
-    var text = [CChar](repeating: 0, count: 64)
-    guard gmtime_r(&seconds, &parts) != nil, strftime(&text, text.count, "%Y-%m-%d %H:%M:%S UTC", &parts) > 0 else {
-        return "\(time.seconds) s after 1970"
-    }
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    CivilDateTime(time).map { "\($0) UTC" } ?? "\(time.seconds) s after 1970"
 }
 
 /// Writes `note` durably beside the quarantined file `path` of `root` and returns its path. Leaves no note after an

@@ -27,18 +27,11 @@ package indirect enum JSONValue: Hashable, Sendable {
     /// The text without blanks, on one line.
     package var compact: String {
         var text = ""
-        write(to: &text, indent: nil)
+        write(to: &text)
         return text
     }
 
-    /// The text on several lines, with two blanks for each level.
-    package var indented: String {
-        var text = ""
-        write(to: &text, indent: 0)
-        return text
-    }
-
-    private func write(to text: inout String, indent: Int?) {
+    private func write(to text: inout String) {
         switch self {
         case .null: text += "null"
         case .boolean(let value): text += value ? "true" : "false"
@@ -47,31 +40,22 @@ package indirect enum JSONValue: Hashable, Sendable {
         case .number(let value): text += value.isFinite ? value.description : "null"
         case .string(let value): Self.write(value, to: &text)
         case .array(let values):
-            Self.writeList(values.count, brackets: ("[", "]"), to: &text, indent: indent) { index, text, inner in
-                values[index].write(to: &text, indent: inner)
+            text += "["
+            for (index, value) in values.enumerated() {
+                if index > 0 { text += "," }
+                value.write(to: &text)
             }
+            text += "]"
         case .object(let fields):
-            Self.writeList(fields.count, brackets: ("{", "}"), to: &text, indent: indent) { index, text, inner in
-                Self.write(fields[index].name, to: &text)
-                text += inner == nil ? ":" : ": "
-                fields[index].value.write(to: &text, indent: inner)
+            text += "{"
+            for (index, field) in fields.enumerated() {
+                if index > 0 { text += "," }
+                Self.write(field.name, to: &text)
+                text += ":"
+                field.value.write(to: &text)
             }
+            text += "}"
         }
-    }
-
-    private static func writeList(
-        _ count: Int, brackets: (String, String), to text: inout String, indent: Int?,
-        element: (Int, inout String, Int?) -> Void
-    ) {
-        let inner = indent.map { $0 + 1 }
-        text += brackets.0
-        for index in 0..<count {
-            if index > 0 { text += "," }
-            if let inner { text += "\n" + String(repeating: "  ", count: inner) }
-            element(index, &text, inner)
-        }
-        if let indent, count > 0 { text += "\n" + String(repeating: "  ", count: indent) }
-        text += brackets.1
     }
 
     /// Escapes what JSON requires, and everything that moves a terminal's cursor or ends a line.

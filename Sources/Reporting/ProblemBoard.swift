@@ -109,11 +109,6 @@ package struct ProblemBoard: Hashable, Sendable {
     /// The worst severity that is shown; nil if none is.
     package func worst(at now: Int64) -> ProblemSeverity? { visible(at: now).map(\.severity).max() }
 
-    /// When the next active problem becomes old enough to be shown.
-    package func nextDue(after now: Int64) -> Int64? {
-        problems.values.map { $0.since + $0.code.row.showAfter }.filter { $0 > now }.min()
-    }
-
     private func due(at now: Int64) -> [Problem] {
         problems.values.filter { now - $0.since >= $0.code.row.showAfter }.sorted(by: Self.precedes)
     }

@@ -12,9 +12,6 @@ struct JSONTests {
         #expect(
             value.compact
                 == #"{"format":1,"z":[null,true,-9223372036854775808,18446744073709551615,0.5],"a":{},"n":null}"#)
-        #expect(
-            JSONValue.object([JSONField("a", .array([.integer(1), .array([])]))]).indented
-                == "{\n  \"a\": [\n    1,\n    []\n  ]\n}")
     }
 
     @Test func stringsAreEscaped() {

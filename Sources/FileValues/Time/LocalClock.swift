@@ -8,8 +8,6 @@ package struct LocalClock: Hashable, Sendable {
 
     package static let universal = LocalClock(offset: 0)
 
-    private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
-
     /// Offsets of a day or more count as zero.
     package init(offset: Int32) { self.offset = abs(Int64(offset)) < 86_400 ? offset : 0 }
 
@@ -20,11 +18,6 @@ package struct LocalClock: Hashable, Sendable {
     /// `14:02`, or `--:--`.
     package func timeOfDay(_ seconds: Int64) -> String {
         reading(seconds).map { "\(padded($0.hour, 2)):\(padded($0.minute, 2))" } ?? "--:--"
-    }
-
-    /// `Sunday 03:00`, or `--:--`.
-    package func weekdayAndTime(_ seconds: Int64) -> String {
-        reading(seconds).map { "\(Self.weekdays[$0.date.weekday]) \(timeOfDay(seconds))" } ?? "--:--"
     }
 
     /// `2026-11-21`, or hyphens.

@@ -101,12 +101,12 @@ extension OwnedDescriptor {
     }
 
     /// The parts of the first `size` bytes without data on the medium: holes, or preallocated space that is not written
-    /// yet. The first `most` of them, in order; empty also if the file system does not track them. See lseek(2),
+    /// yet. The first 1,024 of them, in order; empty also if the file system does not track them. See lseek(2),
     /// SEEK_HOLE.
-    public borrowing func holes(size: UInt64, most: Int = 1_024) throws(SystemCallError) -> [Range<UInt64>] {
+    public borrowing func holes(size: UInt64) throws(SystemCallError) -> [Range<UInt64>] {
         var holes: [Range<UInt64>] = []
         var position: UInt64 = 0
-        while position < size, holes.count < most {
+        while position < size, holes.count < 1_024 {
             guard let start = try seek(from: position, clinux_next_hole), start < size else { break }
             // ENXIO: a hole up to the end of the file.
             let end = min(size, try seek(from: start, clinux_next_data) ?? size)

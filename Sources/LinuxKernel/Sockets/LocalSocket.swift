@@ -10,9 +10,7 @@ import SystemPackage
 ///
 /// It is created under a temporary name, given its permissions, and renamed: no client finds it incomplete, and a
 /// socket that an earlier process left is no obstacle.
-public func listen(
-    at path: BytePath, mode: UInt32, group: UInt32? = nil, backlog: Int32 = 128
-) throws(SystemCallError) -> OwnedDescriptor {
+public func listen(at path: BytePath, mode: UInt32, group: UInt32? = nil) throws(SystemCallError) -> OwnedDescriptor {
     let directory = try openDirectory(path.parent)
     let temporary = path.name.addingSuffix(".\(getpid()).part")
     try? directory.unlink(temporary)
@@ -27,7 +25,7 @@ public func listen(
             }
         }
         try systemCall("fchmodat", path: path) { temporary.withCString { fchmodat(parent, $0, mode, 0) } }
-        try systemCall("listen", path: path) { Glibc.listen(raw, backlog) }
+        try systemCall("listen", path: path) { Glibc.listen(raw, 128) }
         try directory.rename(temporary, replacing: path.name)
     } catch {
         try? directory.unlink(temporary)

@@ -76,19 +76,15 @@ extension SourceReader where Source: ~Copyable {
     mutating func readExifDirectory(
         _ exif: TIFFDirectory, of block: TIFFBlock, into report: inout PhotoReport
     ) throws(WalkStop) {
-        if let bytes = try text(exif.entry(ExifTag.original), in: block) {
+        for (provenance, date, fraction, offset) in [
+            (DateProvenance.exifOriginal, ExifTag.original, ExifTag.fractionOriginal, ExifTag.offsetOriginal),
+            (DateProvenance.exifDigitized, ExifTag.digitized, ExifTag.fractionDigitized, ExifTag.offsetDigitized),
+        ] {
+            guard let bytes = try text(exif.entry(date), in: block) else { continue }
             report.record(
                 RecordedDate(
-                    provenance: .exifOriginal, bytes: bytes,
-                    fraction: try text(exif.entry(ExifTag.fractionOriginal), in: block),
-                    offset: try text(exif.entry(ExifTag.offsetOriginal), in: block)))
-        }
-        if let bytes = try text(exif.entry(ExifTag.digitized), in: block) {
-            report.record(
-                RecordedDate(
-                    provenance: .exifDigitized, bytes: bytes,
-                    fraction: try text(exif.entry(ExifTag.fractionDigitized), in: block),
-                    offset: try text(exif.entry(ExifTag.offsetDigitized), in: block)))
+                    provenance: provenance, bytes: bytes, fraction: try text(exif.entry(fraction), in: block),
+                    offset: try text(exif.entry(offset), in: block)))
         }
         try readMetadata(exif: exif, of: block, into: &report.metadata)
         if let note = exif.entry(ExifTag.makerNote), let place = block.place(note.valueOffset, count: note.byteCount) {

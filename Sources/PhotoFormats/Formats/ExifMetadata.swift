@@ -162,14 +162,9 @@ extension SourceReader where Source: ~Copyable {
     private mutating func fraction(
         _ tag: UInt16, _ index: UInt64 = 0, of directory: TIFFDirectory, in block: TIFFBlock
     ) throws(WalkStop) -> Double? {
-        guard let entry = directory.entry(tag), index < entry.count, entry.type == 5 || entry.type == 10,
-            entry.byteCount < .max
-        else { return nil }
-        let (offset, overflow) = entry.valueOffset.addingReportingOverflow(index * 8)
-        guard !overflow, let place = block.place(offset, count: 8),
-            let over = try unsigned(at: place, width: 4, littleEndian: block.littleEndian),
-            let under = try unsigned(at: place + 4, width: 4, littleEndian: block.littleEndian), under > 0
-        else { return nil }
+        guard let entry = directory.entry(tag), let (over, under) = try rational(entry, index, in: block) else {
+            return nil
+        }
         guard entry.type == 10 else { return Double(over) / Double(under) }
         let divisor = Int32(truncatingIfNeeded: under)
         return Double(Int32(truncatingIfNeeded: over)) / Double(divisor)

@@ -157,16 +157,24 @@ extension SourceReader where Source: ~Copyable {
         return Array(value.prefix { $0 != 0 })
     }
 
-    /// An unsigned fraction of an entry in billionths; nil if its denominator is 0 or it overflows.
-    mutating func billionths(
+    /// The element `index` of an entry of fractions, unsigned; nil if its denominator is 0.
+    mutating func rational(
         _ entry: TIFFEntry, _ index: UInt64, in block: TIFFBlock
-    ) throws(WalkStop) -> UInt64? {
+    ) throws(WalkStop) -> (over: UInt64, under: UInt64)? {
         guard index < entry.count, entry.type == 5 || entry.type == 10, entry.byteCount < .max else { return nil }
         let (offset, overflow) = entry.valueOffset.addingReportingOverflow(index * 8)
         guard !overflow, let place = block.place(offset, count: 8),
             let over = try unsigned(at: place, width: 4, littleEndian: block.littleEndian),
             let under = try unsigned(at: place + 4, width: 4, littleEndian: block.littleEndian), under > 0
         else { return nil }
+        return (over, under)
+    }
+
+    /// An unsigned fraction of an entry in billionths; nil if its denominator is 0 or it overflows.
+    mutating func billionths(
+        _ entry: TIFFEntry, _ index: UInt64, in block: TIFFBlock
+    ) throws(WalkStop) -> UInt64? {
+        guard let (over, under) = try rational(entry, index, in: block) else { return nil }
         let (scaled, tooLarge) = over.multipliedReportingOverflow(by: 1_000_000_000)
         return tooLarge ? nil : scaled / under
     }
