@@ -75,7 +75,7 @@ extension CatalogueFile {
 
     /// Returns the events of one outcome that a hook subscribes to.
     package func hookEvents(of outcome: Int64, _ interest: HookInterest) throws(CatalogueError) -> [HookEvent] {
-        try read("reading what a hook is to be told") { db in
+        try read("reading the events of a hook") { db in
             let (condition, arguments) = Self.condition(after: outcome - 1, interest, db.words)
             let row = try db.first("SELECT * FROM outcome WHERE \(condition) AND id = ?", arguments + [outcome])
             return try row.map { try Self.events(of: try StoredOutcome($0), interest, db) } ?? []
@@ -154,7 +154,7 @@ extension CatalogueFile {
     package func hookBatch(
         after outcome: Int64, _ interest: HookInterest, limit: Int
     ) throws(CatalogueError) -> HookBatch {
-        try read("reading what a hook is to be told") { db in
+        try read("reading the events of a hook") { db in
             let newest = try Self.newestOutcome(db)
             let (condition, arguments) = Self.condition(after: outcome, interest, db.words)
             let rows = try db.rows("SELECT * FROM outcome WHERE \(condition) ORDER BY id LIMIT ?", arguments + [limit])

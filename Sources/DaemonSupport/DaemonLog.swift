@@ -176,7 +176,7 @@ extension DaemonLog {
             case .pause: (.paused, "paused \(subject)")
             case .resume: (.resumed, "resumed \(subject)")
             case .retry: (.retryAsked, "trying what is deferred of \(subject) now")
-            default: (.rescanAsked, "looking at \(subject) again")
+            default: (.rescanAsked, "examining \(subject) again")
             }
         var fields: Logger.Metadata = ["user": "\(requester.user)"]
         if let inbox { fields["inbox"] = "\(inbox)" }

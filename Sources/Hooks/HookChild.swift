@@ -25,7 +25,7 @@ final class HookChild: HookRun {
         /// Users whose programs are run.
         var owners: Set<UInt32>
         var log: HookLog
-        /// What is left between SIGTERM and SIGKILL.
+        /// The time between SIGTERM and SIGKILL.
         var grace = Duration.seconds(5)
     }
 

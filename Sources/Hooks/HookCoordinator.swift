@@ -19,7 +19,7 @@ package final actor HookCoordinator: DaemonPart {
     /// Of the configuration in force; nil before the first.
     private var settings: Settings?
     private var deliveries: [String: HookDelivery] = [:]
-    /// Those of hooks that are configured no more, until they have ended.
+    /// Deliveries to hooks that were removed from the configuration, until they have ended.
     private var leaving: [HookDelivery] = []
     private var isStopped = false
     /// Whether there is a delivery to be woken; any thread may read it.

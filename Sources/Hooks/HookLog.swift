@@ -21,7 +21,7 @@ struct HookLog: Sendable {
 
     func ended(_ name: String, _ result: HookResult, events: Int) {
         logger.log(
-            .debug, .hookEnded, "hook \(name) \(result.reason), told of \(events) event\(events == 1 ? "" : "s")",
+            .debug, .hookEnded, "hook \(name) \(result.reason), for \(events) event\(events == 1 ? "" : "s")",
             metadata: ["hook": "\(name)", "result": "\(result.kind.rawValue)", "status": "\(result.number)"])
     }
 

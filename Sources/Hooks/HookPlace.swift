@@ -22,8 +22,8 @@ enum HookPlace: Hashable, Sendable {
         }
     }
 
-    /// Begins a run; `done` is called on the queue when it has ended and nothing of ours is left of it, also if this gives
-    /// nothing because it could not even begin. On the queue.
+    /// Starts a run; nil if it could not be started. `done` is called on the queue in both cases, when the run has ended and
+    /// nothing of ours is left of it. On the queue.
     func start(
         _ order: HookChild.Order, queue: MonitorQueue, done: @escaping @Sendable (HookResult) -> Void
     ) -> (any HookRun)? {

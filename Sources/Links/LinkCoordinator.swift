@@ -113,11 +113,11 @@ package final actor LinkCoordinator: DaemonPart {
             try store.save(ledger)
             savedPlace = ledger.place
         } catch {
-            log.warning("files of links are not taken up: \(error), continuing")
+            log.warning("files of links are not processed: \(error), continuing")
         }
     }
 
-    /// An arrival has its outcome; from any thread, at no cost where it is none of ours.
+    /// Scans for files of links if this arrival may be one. From any thread; cheap for others.
     package nonisolated func ended(_ ended: EndedArrival) {
         guard isListening.withLock({ $0 }), let operation = ended.operation else { return }
         guard Self.isOurs(ended.outcome == .ignored, ended.key.path) || operation % Self.stride == 0 else { return }

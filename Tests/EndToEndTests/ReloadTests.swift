@@ -20,7 +20,7 @@ extension EndToEnd {
 
             try house.configure(House.oneCard + Self.second)
             let dry = try await house.ask("reload", "--dry-run")
-            #expect(dry.status == 0 && dry.text.contains("would be taken: the configuration from \(file), 2 inboxes"))
+            #expect(dry.status == 0 && dry.text.contains("would be loaded: the configuration from \(file), 2 inboxes"))
             #expect(try await house.state(of: daemon).inboxes.count == 1, "nothing was changed")
             let taken = try await house.ask("reload")
             #expect(taken.status == 0, "\(taken.lines)")

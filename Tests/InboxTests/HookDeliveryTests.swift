@@ -235,7 +235,7 @@ struct HookTellingTests {
         for name in ["b", "c", "d"] { try await house.quarantine(name) }
         for _ in 0..<2 { try Data("x".utf8).write(to: URL(filePath: gate.path)) }
         #expect(try await said.byte() == UInt8(ascii: "b"))
-        #expect(await house.log.line(holding: "told of 3 events") != nil)
+        #expect(await house.log.line(holding: "for 3 events") != nil)
         let lines = told(out)
         #expect(lines.filter { $0 == "-" }.count == 2 && lines.count == 6, "\(lines)")
         #expect(lines.last == "-" && lines[1] == "-")
@@ -261,7 +261,7 @@ struct HookTellingTests {
             catalogue: house.writer, log: house.log.daemonLog, problems: house.problems, isManaged: false)
         await coordinator.prepare(
             try house.settings("[hook.hook]\ncommand = ['/bin/sh', '-c', 'cat >> \(out)']\non = ['quarantined']"))
-        #expect(await house.log.line(holding: "exited with status 0, told of 2 events") != nil)
+        #expect(await house.log.line(holding: "exited with status 0, for 2 events") != nil)
         #expect(try names(out) == ["a", "b"])
         await coordinator.stop(hurrying: false)
         #expect(try house.catalogue.hookBatch(after: 0, HookInterest(kinds: [.quarantined]), limit: 9).through == 3)

@@ -43,7 +43,7 @@ struct ConnectionTable {
 
     init(_ bounds: ControlServer.Bounds) { self.bounds = bounds }
 
-    /// Every connection.
+    /// The numbers of all connections.
     var all: [Int] { Array(connections.keys) }
 
     /// A connection came: its number, and that of one that must go for it. No number where none can go.

@@ -277,7 +277,7 @@ final class RequestHandler: Sendable {
             throw RequestRefusal(.failed, "\(name) is left alone: excluded by \(pattern)")
         }
         if FileNames.isOurs(path.name) { throw RequestRefusal(.failed, "\(name) is a temporary of photoinboxd") }
-        if isDryRun { return ControlAnswer("would be looked at: \(name)") }
+        if isDryRun { return ControlAnswer("would be examined: \(name)") }
         let found: Result<FileStatus?, any Error>? = await current.pipeline.perform(inbox) { worker in
             do { return .success(try await worker.rescan(path)) } catch { return .failure(error) }
         }
@@ -290,7 +290,7 @@ final class RequestHandler: Sendable {
         let recorded = await record(.rescan, inbox, path, await requester(asker))
         item.request = recorded.id
         return ControlAnswer(
-            "looking at \(name)\(recorded.remark); see: photoinbox explain \(shellQuoted(name))", items: [item])
+            "examining \(name)\(recorded.remark); see: photoinbox explain \(shellQuoted(name))", items: [item])
     }
 
     private func retry(_ subject: ControlSubject, _ asker: Asker, _ isDryRun: Bool) async -> ControlAnswer {
@@ -440,7 +440,7 @@ extension ControlAnswer {
         case .applied(let settings, let file, let warnings):
             let count = settings.inboxes.count
             let inboxes = "\(count) inbox\(count == 1 ? "" : "es")"
-            let words = isDryRun ? "would be taken" : "in force"
+            let words = isDryRun ? "would be loaded" : "in force"
             self.init("\(words): the configuration from \(file?.escaped ?? "flags alone"), \(inboxes)")
             if !warnings.isEmpty { text = warnings.map(\.description).joined(separator: "\n") }
         case .refused(let issues):

@@ -71,7 +71,7 @@ final class KeptFiles: Sendable {
             let now = try currentBasis()
             guard let before = Basis(note: memory.note) else { throw WatchMemoryError(.malformed("its note")) }
             if let reason = before.reasonToDiscard(now: now) {
-                log.logger.notice("looking at all files of the inboxes again: \(reason)")
+                log.logger.notice("examining all files of the inboxes again: \(reason)")
                 discard()
                 return WatchMemory()
             }
@@ -81,7 +81,7 @@ final class KeptFiles: Sendable {
             return memory
         } catch {
             log.logger.warning(
-                "\(file.path.escaped): \(error); looking at all files of the inboxes again, continuing")
+                "\(file.path.escaped): \(error); examining all files of the inboxes again, continuing")
             discard()
             return WatchMemory()
         }
@@ -132,7 +132,7 @@ final class KeptFiles: Sendable {
             memory.note = try currentBasis().note
             try file.write(memory)
         } catch {
-            log.logger.warning("\(file.path.escaped): \(error); the next start looks at all files again, continuing")
+            log.logger.warning("\(file.path.escaped): \(error); the next start examines all files again, continuing")
         }
     }
 

@@ -55,7 +55,7 @@ struct WatchProblems: Sendable {
                     reporter.set(.inboxGone, subject: notice.root, parameters)
                 }
             case .rootBack:
-                reporter.log.logger.notice("inbox \(notice.root) is watched again; what differs in it is looked at")
+                reporter.log.logger.notice("inbox \(notice.root) is watched again; its changes are examined")
                 reporter.set(.inboxMissing, subject: notice.root, nil)
                 reporter.set(.inboxGone, subject: notice.root, nil)
             case .treeGone:
@@ -63,7 +63,7 @@ struct WatchProblems: Sendable {
                 reporter.log.logger.notice("\(path) was unmounted or covered; nothing in it counts as deleted")
             case .treeBack:
                 let path = reporter.path(ofInbox: notice.root).appending(notice.path)
-                reporter.log.logger.notice("\(path) is back; what differs in it is looked at")
+                reporter.log.logger.notice("\(path) is back; its changes are examined")
             // How it is watched, and what cannot be read, is in the snapshot.
             case .unreadable, .directoryAppeared, .directoryVanished, .finished, .created, .changed, .vanished,
                 .renamed, .attributesChanged, .notRegular, .overflow, .healed:

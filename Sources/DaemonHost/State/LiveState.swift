@@ -70,8 +70,8 @@ package final class LiveState: Sendable {
     /// Every subsystem there is now.
     var subsystems: [Subsystem] { lasting + parts.flatMap(\.subsystems) + current.inboxSubsystems }
 
-    /// The whole state at this moment. It takes only locks that are held no longer than a value is copied.
-    /// Not `inFull`, it lists neither files nor monitors.
+    /// The state at this moment, without files and monitors unless `inFull`. It takes only locks that are held no longer than a
+    /// value is copied.
     package func capture(inFull: Bool = true) -> DaemonState {
         let now = Moment.now
         let setup = current
