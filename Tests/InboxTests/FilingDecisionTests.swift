@@ -11,20 +11,20 @@ struct FilingDecisionTests {
     private static let now: Int64 = 1_800_000_000
     private static let start = FileTime(seconds: 0, nanoseconds: 0)
 
-    private func date(_ text: String?) throws -> CaptureDate? {
+    private func date(_ text: String?, _ provenance: DateProvenance) throws -> CaptureDate? {
         guard let text else { return nil }
         return CaptureDate(
-            local: try DateText.parse(Array(text.utf8)).local, offset: nil, hasTime: true, provenance: .exifOriginal)
+            local: try DateText.parse(Array(text.utf8)).local, offset: nil, hasTime: true, provenance: provenance)
     }
 
     private func candidate(
-        _ name: String, at time: String? = nil, content: String? = nil
+        _ name: String, at time: String? = nil, by provenance: DateProvenance = .exifOriginal, content: String? = nil
     ) throws -> FilingDecision.Candidate {
         let parsed = SetName(BytePath(name))
         let format = PhotoFormat.formats(withExtension: BytePath(name).lowercasedExtension).first
         return FilingDecision.Candidate(
             traits: SetTraits(role: parsed.role ?? .picture, keys: parsed.keys, contentIdentifier: content),
-            date: try date(time), format: parsed.role?.isSidecar == true ? nil : format)
+            date: try date(time, provenance), format: parsed.role?.isSidecar == true ? nil : format)
     }
 
     private func filed(
@@ -52,6 +52,28 @@ struct FilingDecisionTests {
             ], set: [], now: Self.now)
         #expect(decision.shots == [FilingDecision.Shot(members: [2, 0, 1], joins: false)])
         #expect(decision.left == [])
+    }
+
+    @Test(
+        "The most reliable date of a set decides, whichever of its photos has it",
+        arguments: [
+            (DateProvenance.fileModified, DateProvenance.exifModified, 1), (.exifModified, .fileModified, 0),
+            (.exifModified, .exifModified, 0), (.fileName, .exifOriginal, 1), (.fileModified, .fileModified, 0),
+        ])
+    func reliability(picture: DateProvenance, raw: DateProvenance, first: Int) throws {
+        let decision = FilingDecision(
+            [
+                try candidate("DSC_1.JPG", at: "2026-11-29T10:00:00", by: picture),
+                try candidate("DSC_1.NEF", at: "2024-01-31T12:34:56", by: raw),
+            ], set: [], now: Self.now)
+        #expect(decision.shots == [FilingDecision.Shot(members: [first, 1 - first], joins: false)])
+    }
+
+    @Test func aPhotoWithoutADateFollowsOneWithOne() throws {
+        let decision = FilingDecision(
+            [try candidate("DSC_1.JPG"), try candidate("DSC_1.NEF", at: "2024-01-31T12:34:56", by: .fileModified)],
+            set: [], now: Self.now)
+        #expect(decision.shots == [FilingDecision.Shot(members: [1, 0], joins: false)])
     }
 
     @Test func photosOfTwoMomentsAreTwoShotsAndSidecarsGoWithTheFirst() throws {

@@ -14,7 +14,8 @@ struct FilingDecision: Equatable {
 
         fileprivate var isSidecar: Bool { traits.role.isSidecar }
 
-        /// Whose date decides: a picture's before a RAW's before a film's, and before all a date that a device wrote.
+        /// Whose date decides: one that a device wrote before any other in a file or its name, before the file's modification
+        /// time; among equals a picture's before a RAW's before a film's.
         fileprivate var rank: Int {
             let kind =
                 switch traits.role {
@@ -23,7 +24,8 @@ struct FilingDecision: Equatable {
                 case .film: 2
                 case .sidecar: 3
                 }
-            return (date?.provenance.isSure ?? false) ? kind : kind + 4
+            let trust = date.map { date in DateTrust.allCases.firstIndex { $0.accepts(date.provenance) } ?? 0 }
+            return (trust ?? DateTrust.allCases.count) * 4 + kind
         }
     }
 

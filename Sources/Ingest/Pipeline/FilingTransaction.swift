@@ -328,6 +328,9 @@ struct FilingTransaction {
         let others = members.indices.filter { $0 != index }.map { members[$0].hashed.member.source.name.escaped }
         let before = filed.filter { !$0.photo.part.isSidecar }.map(\.photo.libraryPath.escaped)
         var clauses = one.member.role.isSidecar ? ["\(one.member.role.name)"] : [one.date.words]
+        if index > 0, one.date.chosen != members[0].hashed.date.chosen, !one.member.role.isSidecar {
+            clauses.append("filed by the date of \(members[0].hashed.member.source.name.escaped)")
+        }
         if !others.isEmpty { clauses.append("filed as one with \(others.prefix(4).joined(separator: ", "))") }
         if !before.isEmpty { clauses.append("put beside \(before.prefix(2).joined(separator: ", "))") }
         return clauses.joined(separator: "; ")
