@@ -20,8 +20,10 @@ package struct SelectedLibrary {
     /// The one that is `named`, else the configured one, else the one last filed into.
     package init(named: BytePath? = nil, _ places: Places, _ catalogue: CatalogueFile) throws {
         let known = try catalogue.libraries()
-        let last = try catalogue.photos(matching: PhotoFilter(), limit: 100).first { !$0.photo.isInBucket }?.photo
-            .library
+        // The newest may all be in a bucket.
+        let last =
+            try catalogue.photos(matching: PhotoFilter(), limit: 100).first { !$0.photo.isInBucket }?.photo.library
+            ?? known.first
         if let named {
             guard let found = try? Self.spelling(of: named, in: catalogue), known.contains(found) else {
                 throw CommandFailure(

@@ -47,15 +47,18 @@ package struct DaemonAddress: Hashable, Sendable {
         "adopt", "config", "discard", "dump", "explain", "export-csv", "export-json", "fetch", "hosts", "import",
         "import-csv", "list", "log", "metrics", "pause", "rebuild", "release", "reload", "rescan", "resume", "retry",
         "search", "sheet",
-        "show",
-        "similar", "stats", "status", "tail", "thumbs", "top", "undo", "verify",
+        "show", "similar", "stats", "status", "tail", "thumbs", "top", "undo", "verify",
     ]
 
     /// `text` with the address of this daemon in every proposed command.
     package func completing(_ text: String) -> String {
         guard self != .system else { return text }
-        var text = text.replacing(#/\bphotoinbox ([a-z]+(?:-[a-z]+)?)\b(?! --(?:config|state|help)\b)/#) { match in
-            Self.commands.contains(String(match.1)) ? "\(match.0)\(options)" : String(match.0)
+        // Those of `store` have options of their own; its test contacts no daemon.
+        let command =
+            #/\bphotoinbox (store (?:get|move|put|verify)|[a-z]+(?:-[a-z]+)?)\b(?! --(?:config|state|help)\b)/#
+        var text = text.replacing(command) { match in
+            let isStore = match.1.hasPrefix("store ")
+            return isStore || Self.commands.contains(String(match.1)) ? "\(match.0)\(options)" : String(match.0)
         }
         if options.hasPrefix(" --config") {
             text = text.replacing(#/\bphotoinboxd --(?!config\b)/#) { _ in "photoinboxd\(options) --" }

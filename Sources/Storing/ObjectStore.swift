@@ -177,11 +177,11 @@ package actor ObjectStore {
         }
     }
 
-    /// Finds out whether the server keeps what copies depend on, with an object that it removes again. Returns a remark if it
-    /// could not be removed.
-    package func test() async throws(StoreFailure) -> String? {
+    /// Finds out whether the server keeps what copies depend on, with an object in `directory` that it removes again. Returns a
+    /// remark if it could not be removed.
+    package func test(in directory: BytePath = "") async throws(StoreFailure) -> String? {
         let (one, other) = (try TestContent("photo-inbox, a test\n"), try TestContent("photo-inbox, a taste\n"))
-        let name = FileNames.temporary(FileNames.makeToken())
+        let name = directory.appending(FileNames.temporary(FileNames.makeToken()))
         let key = address.key(of: name)
         let made = try await put(one, key, ["If-None-Match: *", Self.checksum(one.hash)])
         guard (200...299).contains(made.status) else { throw failure(made) }

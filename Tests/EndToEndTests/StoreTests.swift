@@ -389,7 +389,7 @@ final class LyingServer: Sendable {
 
     private static let script = #"""
         import base64, hashlib, http.server, os, sys
-        objects = {}
+        objects, read = {}, set()
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -404,6 +404,8 @@ final class LyingServer: Sendable {
                 if self.command != "HEAD": self.wfile.write(body)
 
             def kind(self): return self.path.split("/")[1]
+
+            def is_alias(self): return self.kind() == "alias" or self.kind() == "nested" and self.path.count("/") > 2
 
             def file(self): return os.path.join(sys.argv[1], *self.path.split("/")[2:])
 
@@ -425,7 +427,7 @@ final class LyingServer: Sendable {
                 if self.kind() != "replaces" and self.headers["If-None-Match"] == "*" and self.path in objects:
                     return self.end(412, "PreconditionFailed")
                 objects[self.path] = (digest, body)
-                if self.kind() == "alias": open(self.file(), "wb").write(body)
+                if self.is_alias(): open(self.file(), "wb").write(body)
                 self.end(200, x_amz_checksum_sha256=digest)
 
             def do_HEAD(self):
@@ -434,10 +436,13 @@ final class LyingServer: Sendable {
                 if self.path not in objects: return self.end(403 if self.kind() == "unlisted" else 404)
                 if self.kind() == "silent": return self.end(200)
                 digest, body = objects[self.path]
+                # An object is read before its file is removed, and looked at behind that.
+                if self.kind() in ("fickle", "away") and self.path in read: return self.end(403 if self.kind() == "fickle" else 503)
                 self.end(200, length=len(body), x_amz_checksum_sha256=digest)
 
             def do_GET(self):
                 body = bytearray(objects[self.path][1])
+                read.add(self.path)
                 if self.kind() == "rotten": body[len(body) // 2] ^= 1
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
@@ -447,7 +452,7 @@ final class LyingServer: Sendable {
 
             def do_DELETE(self):
                 objects.pop(self.path, None)
-                if self.kind() == "alias" and os.path.exists(self.file()): os.unlink(self.file())
+                if self.is_alias() and os.path.exists(self.file()): os.unlink(self.file())
                 self.end(204)
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

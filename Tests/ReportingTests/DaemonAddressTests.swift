@@ -18,6 +18,11 @@ struct DaemonAddressTests {
         for (text, wanted) in [
             ("photoinbox undo 1", "photoinbox undo --config /etc/photoinbox/studio.toml 1"),
             ("photoinbox export-csv", "photoinbox export-csv --config /etc/photoinbox/studio.toml"),
+            (
+                "photoinbox store get --from 2018 s3://x",
+                "photoinbox store get --config /etc/photoinbox/studio.toml --from 2018 s3://x"
+            ),
+            ("photoinbox store test https://x", "photoinbox store test https://x"),
             ("photoinboxd --check", "photoinboxd --config /etc/photoinbox/studio.toml --check"),
             ("sudo systemctl start photoinboxd", "sudo systemctl start photoinboxd@studio"),
             ("then systemctl reload photoinboxd", "then systemctl reload photoinboxd@studio"),

@@ -97,13 +97,20 @@ struct RequestRunner {
         item.operation = facts.outcome.id
         item.from = from
         item.identity = try source.identity(expecting: expected, facts.outcome)
-        if request.isDryRun {
+        var stored: ContentHash?
+        if case .store(_, _, let hash) = request.what {
+            stored = hash
+            if request.isDryRun, inbox.probe.probe(source) == .writerOpen {
+                throw RequestRefusal.written(facts.outcome)
+            }
+        }
+        let hash = stored != nil || !request.isDryRun ? try source.hash(FileWork()) : nil
+        if let stored, stored != hash { throw RequestRefusal.altered(facts.outcome) }
+        guard !request.isDryRun, let hash else {
             item.to = way.destinationRoot.appending(way.directory).appending(way.name)
             let text = "would be \(request.what.participle): \(outcome.inbox)/\(outcome.path.escaped)"
             return RequestResult(answer: ControlAnswer(text, items: [item]))
         }
-        let hash = try source.hash(FileWork())
-        if case .store(_, _, let stored) = request.what, stored != hash { throw RequestRefusal.altered(facts.outcome) }
         var move = RequestedMove(
             token: FileNames.makeToken(), sourceRoot: way.sourceRoot, sourcePath: way.path,
             destinationRoot: way.destinationRoot, destinationPath: way.directory.appending(way.name),
@@ -118,7 +125,7 @@ struct RequestRunner {
             id = try await inbox.catalogue.beginRequest(record(request, facts, move), returning: photo)
         } catch { throw inbox.recordingFailed(error) }
         do {
-            if case .store(_, _, let stored) = request.what {
+            if let stored {
                 let removal = try source.remove(
                     token: move.token, hash: hash, seeing: [.stored(stored)], probe: inbox.probe, syncing: false)
                 if case .kept(let error) = removal { throw error }
@@ -140,7 +147,7 @@ struct RequestRunner {
             } catch { inbox.requireRecovery(after: error) }
             throw error
         }
-        if case .store = request.what {
+        if stored != nil {
             do { try source.syncDirectory() } catch {
                 // Recovery finds it gone.
                 inbox.requireRecovery(after: error)
@@ -217,6 +224,13 @@ struct RequestRunner {
         guard var move = stored.request.move, let hash = ContentHash(move.sha256) else {
             return try await end(stored, note: "not understood after a crash")
         }
+        if stored.request.what == .store, let photo = stored.request.photoID {
+            // The library may have another path by now.
+            let recorded = try await inbox.catalogue.perform("looking for a photo's library") {
+                try $0.photo(id: photo)
+            }
+            if let library = recorded?.photo.library, library == places.library { move.sourceRoot = library }
+        }
         let source = try inbox.directories.origin(move.sourceRoot, isLibrary: stored.request.what == .store)
         let recovery = Recovery(probe: inbox.probe)
         if stored.request.what == .store {
@@ -283,7 +297,9 @@ struct RequestRunner {
             guard photo.photo.library == places.library else {
                 throw RequestRefusal(
                     .failed, "\(photo.photo.libraryPath) is in another library, \(photo.photo.library)",
-                    action: photo.photo.isInBucket ? "Bring it back first: photoinbox store get" : nil)
+                    action: photo.photo.isInBucket
+                        ? "Bring it back first; how: photoinbox explain \(shellQuoted("\(outcome.inbox)/\(outcome.path.escaped)"))"
+                        : nil)
             }
             if photo.supersededAt != nil {
                 throw RequestRefusal(.noMatch, "\(photo.photo.libraryPath) is filed no longer; another took its place")
@@ -310,7 +326,9 @@ struct RequestRunner {
                 // It would stay in the trash: nothing is deleted whose other copy cannot be read.
                 throw RequestRefusal(
                     .failed, "the photo that it duplicates was moved to \(photo.library)",
-                    action: "Bring that back first: photoinbox store get")
+                    action:
+                        "Bring that back first; how: photoinbox explain \(shellQuoted("\(photo.inbox)/\(photo.sourcePath.escaped)"))"
+                )
             }
             let root = kind == .quarantined ? places.quarantine : places.duplicates
             guard let destination = outcome.destination else {
@@ -344,7 +362,7 @@ struct RequestRunner {
         case .release(asIs: false): return "released \(file): it is in \(place) and is looked at again"
         case .release(asIs: true): return "released \(file): it is in \(place) and is filed as it is"
         case .discard:
-            return "discarded \(file): it is in \(place) and is deleted in \(places.trashTime)"
+            return "discarded \(file): it is in \(place) and will be deleted in \(places.trashTime)"
         case .undo: return "taken back \(file): it is in \(place) and is filed no longer"
         case .store: return "moved \(file) to \(place)"
         }
@@ -366,6 +384,12 @@ extension RequestRefusal {
         RequestRefusal(
             .failed, "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped) has changed since it was shown",
             action: "See what would be done now.")
+    }
+
+    fileprivate static func written(_ outcome: StoredOutcome) -> RequestRefusal {
+        RequestRefusal(
+            .busy, "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped) stays: a program has it open for writing",
+            action: "Try again.")
     }
 
     fileprivate static func altered(_ outcome: StoredOutcome) -> RequestRefusal {

@@ -68,8 +68,8 @@ struct StoreRun {
         let worker = Worker(store: store, source: source, work: work, state: state)
         TaskQueue.start {
             await worker.requireBucket()
-            // A bucket that has no other copy after all shows that with one.
-            if case .move = worker.work { await worker.run(atMost: 1) }
+            // A bucket that has no other copy after all shows that with the first one that is moved.
+            if case .move = worker.work { await worker.run(untilOneIsMoved: true) }
             await withTaskGroup { group in
                 for _ in 0..<Self.width { group.addTask { await worker.run() } }
             }
@@ -106,30 +106,29 @@ struct StoreRun {
 
         /// Some servers make a bucket for the first object.
         func requireBucket() async {
-            do throws(StoreFailure) {
+            do {
                 switch work {
                 case .copy: return
                 case .compare, .bringBack: try await store.requireBucket()
                 // What a server does not keep is removed from the library by nobody.
-                case .move: _ = try await store.test()
+                case .move: _ = try await store.test(in: try source.first()?.path.parent ?? "")
                 }
-            } catch {
-                state.withLock { ($0.failure, $0.failuresInARow) = (error, StoreRun.width) }
-            }
+            } catch let failure as StoreFailure {
+                state.withLock { ($0.failure, $0.failuresInARow) = (failure, StoreRun.width) }
+            } catch { state.withLock { $0.error = error as? CatalogueError } }
         }
 
-        func run(atMost most: Int = .max) async {
-            var count = 0
-            while count < most, !state.withLock({ $0.isOver }) {
+        func run(untilOneIsMoved endsEarly: Bool = false) async {
+            while !state.withLock({ $0.isOver || endsEarly && $0.moved > 0 }) {
                 do throws(CatalogueError) {
                     guard let group = try source.next() else { return }
                     await handle(group)
-                    count += 1
                 } catch { state.withLock { $0.error = error } }
             }
         }
 
-        /// One after the other; of a set that is moved each object is read before the first file is removed.
+        /// One after the other; of a set that is moved each object is read, and the daemon asked about each file, before the
+        /// first file is removed.
         private func handle(_ group: [StoreItem]) async {
             guard case .move(let mover) = work else {
                 for item in group { _ = await handle(item, step) }
@@ -137,13 +136,19 @@ struct StoreRun {
             }
             var ready: [StoreItem] = []
             for item in group where await handle(item, step) { ready.append(item) }
+            if group.count > 1, ready.count == group.count {
+                ready = []
+                for item in group {
+                    let isMovable = await handle(item) { item throws(StoreFailure) in
+                        try await mover.move(item, isDryRun: true)
+                        return (.same, nil)
+                    }
+                    if isMovable { ready.append(item) }
+                }
+            }
             var left = ready[...]
             if ready.count == group.count {
-                while let item = left.popFirst() {
-                    guard await handle(item, { item throws(StoreFailure) in try await move(item, by: mover) }) else {
-                        break
-                    }
-                }
+                while let item = left.popFirst(), await move(item, by: mover) {}
             }
             state.withLock { state in
                 for item in left { state.add("skipped", item.path, "another file of its set stays") }
@@ -202,18 +207,30 @@ struct StoreRun {
             }
         }
 
-        private func move(
-            _ item: StoreItem, by mover: StoreMover
-        ) async throws(StoreFailure) -> (StoredObject, WritableKeyPath<State, Int>?) {
-            try await mover.move(item)
+        /// Has its file removed from the library, then looks for its object once more. Returns whether both went well.
+        private func move(_ item: StoreItem, by mover: StoreMover) async -> Bool {
+            let isMoved = await handle(item) { item throws(StoreFailure) in
+                try await mover.move(item)
+                return (.same, \.moved)
+            }
+            guard isMoved else { return false }
+            let doubt: StoreFailure
             do throws(StoreFailure) {
-                if try await store.compare(item) == .same { return (.same, \.moved) }
+                if try await store.compare(item) == .same { return true }
+                doubt = StoreFailure(
+                    .all, "its object is gone since its file was removed: the bucket is no other place")
             } catch {
-                throw StoreFailure(error.scope, "it is moved, and cannot be seen in the bucket now: \(error.reason)")
+                doubt = StoreFailure(
+                    error.scope == .object ? .all : error.scope,
+                    "it is moved, and cannot be seen in the bucket now: \(error.reason)")
             }
             // Nothing more is moved to this bucket.
-            state.withLock { $0.isStopped = true }
-            throw StoreFailure(.all, "its object is gone since its file was removed: the bucket is no other place")
+            state.withLock { state in
+                state.isStopped = true
+                state.add("missing", item.path, doubt.reason)
+                state.failure = state.failure ?? doubt
+            }
+            return false
         }
     }
 

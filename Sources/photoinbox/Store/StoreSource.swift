@@ -59,6 +59,14 @@ final class StoreSource: Sendable {
         state = Locked(State(wanted: photos?.reversed()))
     }
 
+    /// What ``next()`` begins with; nil if there is none.
+    func first() throws(CatalogueError) -> StoreItem? {
+        try state.withLock { state throws(CatalogueError) -> StoreItem? in
+            while state.ready.isEmpty, !state.isOver { try readOn(&state) }
+            return state.ready.last?.first
+        }
+    }
+
     /// Nil after the last.
     func next() throws(CatalogueError) -> [StoreItem]? {
         try state.withLock { state throws(CatalogueError) -> [StoreItem]? in
