@@ -231,7 +231,7 @@ BUGS = [
           '        if length > 0, !overflow, end <= size {\n            survey.reachPixels(start, length, "sensor data")',
           '        if size > 0 {\n            survey.reachPixels(start, 1, "sensor data")')], (CUTS,)),
     Bug("trailer-whole", "bytes of an unknown kind behind a JPEG are whole",
-        [("PhotoFormats/Formats/Trailers.swift", 'case .unknown: .lacking(reason: "\\(evidence), wherever they end")',
+        [("PhotoFormats/Formats/Trailers.swift", 'case .unknown: .lacking(reason: "\\(evidence), which may be cut short")',
           "case .unknown: .whole(evidence: evidence)")], (CUTS,)),
     Bug("multi-picture", "pictures behind the first are not looked for",
         [("PhotoFormats/Formats/Trailers.swift", "if let lack = try lackOfMultiPicture(walk) { return .lacking(reason: lack) }",

@@ -217,6 +217,13 @@ package struct Explanation {
                 add("inbox", "\(fitted(printable(inbox.name), to: width))  \(inbox.path.escaped)")
             }
             if evidence.inboxes.isEmpty { add("inbox", "none is known; give the configuration with --config") }
+            if case .outside(let path) = evidence.location, !evidence.inboxes.contains(where: { $0.path == path }) {
+                let name = path.name
+                let isNumber = !name.isEmpty && name.bytes.allSatisfy(\.isASCIIDigit)
+                addCommand(
+                    isNumber ? "number" : "name",
+                    isNumber ? "show \(name)" : "search --name \(shellQuoted(name.escaped))")
+            }
         }
     }
 
@@ -228,7 +235,12 @@ package struct Explanation {
         if evidence.isHeldByPause, case .inbox(let inbox, _) = evidence.location {
             addCommand("now", "resume \(printable(inbox.name))")
         } else if inHand.stage == "deferred" {
-            add("next", "it is retried at once when its content changes")
+            add(
+                "next",
+                inHand.until.map {
+                    "it is retried at \(Self.localTime($0, now: now)), or at once when its content changes"
+                }
+                    ?? "it is retried as soon as filing continues, or at once when its content changes")
             addCommand("now", "retry \(shellQuoted(subject))")
         }
     }
@@ -239,9 +251,11 @@ package struct Explanation {
         if photo.photo.isInBucket, let moved = evidence.requests.first(where: { $0.request.what == .store }) {
             let how = "\(shortTime(moved.endedAt ?? moved.request.at, now: now)) by \(printable(moved.request.asker))"
             add("moved", "to a bucket \(how)")
-            if let day = photo.photo.captured.map({ shellQuoted(String($0.local.prefix(10))) }) {
+            // A set comes back whole, by the time of the first of its photos that has one.
+            let set = ([photo] + evidence.set).sorted { $0.id < $1.id }
+            if let day = set.lazy.compactMap(\.photo.captured).first.map({ shellQuoted(String($0.local.prefix(10))) }) {
                 let bucket = shellQuoted(photo.photo.library.escaped)
-                addCommand("back", "store get --from \(day) --until \(day) \(bucket)")
+                addCommand("back", "store get --from \(day) --until \(day) --credentials FILE \(bucket)")
             }
         }
         if let captured = photo.photo.captured {
@@ -286,7 +300,11 @@ package struct Explanation {
         guard evidence.inHand == nil, let newest = filing ?? evidence.outcomes.first else { return }
         if case .setAside = evidence.location {
             add("from", "\(printable(newest.outcome.inbox))/\(newest.outcome.path.escaped)")
-        } else if [.ignored, .withdrawn, .duplicate].contains(verdict) {
+        } else if [.ignored, .withdrawn].contains(verdict), evidence.linkFile != nil {
+            // Why it is no photo does not matter.
+        } else if [.ignored, .withdrawn, .duplicate].contains(verdict)
+            || [.filed, .inLibrary].contains(verdict) && newest.outcome.outcome == .filed
+        {
             add("why", printable(newest.outcome.reason))
         }
         if verdict == .duplicate, let destination = newest.outcome.destination { add("now at", destination.escaped) }

@@ -52,10 +52,7 @@ struct HookStanding: JSONRepresentable {
         let what = event.map { $0 == .setComplete ? "its set" : "it" }
         switch standing {
         case .delivered:
-            // The cursor passes both; the journal has which.
-            let handled =
-                what.map { "handled \($0), or skipped it after five failures" }
-                ?? "handled or skipped it, if it handles such files"
+            let handled = what.map { "handled \($0)" } ?? "handled it, if it handles such files"
             return "\(name) \(handled): journalctl -t photoinboxd PHOTOINBOX_HOOK=\(name)"
         case .skipped:
             return

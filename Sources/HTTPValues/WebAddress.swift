@@ -24,7 +24,7 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
         guard !trimmed.isEmpty else { throw AddressRefusal("no address") }
         guard trimmed.count <= Self.longest else { throw AddressRefusal("longer than \(Self.longest) bytes") }
         guard !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
-            throw AddressRefusal("it contains a blank or a control character")
+            throw AddressRefusal("it contains a space, which must be written %20, or a control character")
         }
         let lower = trimmed.prefix(8).map(\.asciiLowercased)
         let scheme = ["https://", "http://"].first { lower.starts(with: Array($0.utf8)) }

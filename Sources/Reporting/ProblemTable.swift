@@ -10,7 +10,8 @@ private let everythingStopped: [ProblemRow.Cause] = [
     .everywhere(.catalogueUnreachable), .everywhere(.catalogueTaken),
 ]
 private let inboxAway: [ProblemRow.Cause] = [.sameSubject(.inboxMissing), .sameSubject(.inboxGone)]
-private let waiting: ProblemTemplate = "{count|photo waits|photos wait} untouched in their inboxes; none is lost"
+private let waiting: ProblemTemplate =
+    "{count|photo waits in its inbox|photos wait in their inboxes}, untouched; none is lost"
 
 extension ProblemCode {
     /// The problem table. Texts follow a label, so they are lower case and have no final stop.
@@ -31,8 +32,8 @@ extension ProblemCode {
             ProblemRow(
                 .warning, title: "hook {name} failed {count|time|times} in a row: {reason}",
                 effect: """
-                    filing continues; the hook's work is not done. Its events are retried with growing pauses, a run that an \
-                    action asked for is not
+                    filing continues; the hook's work is not done. Failed events are retried at growing intervals; a run that an \
+                    action started is not
                     """, action: "journalctl -t photoinboxd PHOTOINBOX_HOOK={name} shows its output")
         case .hookSkipped:
             ProblemRow(
@@ -176,7 +177,7 @@ extension ProblemCode {
                 action: "systemctl status photoinboxd-fetch.socket, then photoinbox reload to retry now", see: manual)
         case .inboxTaken:
             ProblemRow(
-                .warning, title: "another daemon uses inbox {inbox}, {path}: {reason}",
+                .warning, title: "another daemon uses the inbox {inbox} at {path}: {reason}",
                 effect: "photos there wait; other inboxes continue",
                 action: "stop one of the two daemons, or give it an inbox of its own", see: manual)
 

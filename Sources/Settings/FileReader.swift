@@ -104,8 +104,10 @@ struct FileReader {
         } else if let meant = likelyMeaning(of: entry.key, among: siblings + sections) {
             message += "did you mean \"\(meant)\"?"
         } else {
-            message += section == .top ? "keys here are " : "keys of \(section.header) are "
-            message += siblings.joined(separator: ", ")
+            message +=
+                isHeader ? "sections are " : section == .top ? "keys here are " : "keys of \(section.header) are "
+            let headers = SettingsSection.allCases.map(\.header).filter { !$0.isEmpty }
+            message += (isHeader ? headers : siblings).joined(separator: ", ")
         }
         assignments.report(message, origin: origin(entry.position))
     }

@@ -123,9 +123,9 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         switch isInbox ? facts.inbox(at: path) : facts.entry(at: path) {
         case .directory(let directory):
             if !directory.isReadable {
-                report("\(facts.user.name) may not read and search this directory" + remedy(path), key)
+                report("\(facts.user.name) has no permission to read and search this directory" + remedy(path), key)
             } else if mustBeWritable, !directory.isWritable {
-                report("\(facts.user.name) may not write to this directory" + remedy(path), key)
+                report("\(facts.user.name) has no permission to write to this directory" + remedy(path), key)
             }
             found.append((place(path, role, key), directory))
         case .missing:
@@ -235,7 +235,7 @@ private struct SettingsCheck<Facts: FileSystemFacts> {
         switch facts.entry(at: directory) {
         case .directory(let directory):
             if directory.isWritable { return }
-            message = "\(facts.user.name) may not write to its directory"
+            message = "\(facts.user.name) has no permission to write to its directory"
         case .missing: message = "its directory does not exist"
         case .unreachable(let reason), .unknown(let reason): message = "its directory cannot be checked: \(reason)"
         case .fifo, .file, .other: message = "its parent is not a directory"

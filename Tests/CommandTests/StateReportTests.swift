@@ -131,7 +131,7 @@ struct StateReportTests {
                 photoinboxd  FILING STOPPED 6 min ago (\(clock))
 
                     stopped  PI-501  catalogue disk full: /var/lib/photoinbox
-                     effect  1,204 photos wait untouched in their inboxes; none is lost
+                     effect  1,204 photos wait in their inboxes, untouched; none is lost
                      action  free at least some megabytes there; filing resumes automatically
                         see  man photoinbox-problems
                      notice  PI-201  3 folders of phones are on SMB, which reports no changes

@@ -176,7 +176,7 @@ struct CaptureDateDecisionTests {
                 "XMP date \"2099-01-01T00:00:00Z\" is in the future",
             ])
         #expect(decision.chosen?.provenance == .fileModified)
-        #expect(decision.words.hasPrefix("date from file's modification time, 2023-11-15T00:13:20+02:00 (EXIF"))
+        #expect(decision.words.hasPrefix("date from the file's modification time, 2023-11-15T00:13:20+02:00 (EXIF"))
     }
 
     @Test("A date up to a day from now is accepted, a later one is not")

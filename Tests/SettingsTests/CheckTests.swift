@@ -141,7 +141,7 @@ struct CheckTests {
                 ]))
         #expect(
             found == [
-                "/x.toml:1:11: library = \"/p/library\": ana may not write to this directory",
+                "/x.toml:1:11: library = \"/p/library\": ana has no permission to write to this directory",
                 "/x.toml:3:8: warning: path = \"/in\": not writable, so filed photos cannot be removed from it; "
                     + "set mode = \"copy\" to keep them there",
                 "/x.toml:5:9: owner = \"bob\": no such user",
@@ -155,7 +155,7 @@ struct CheckTests {
     @Test func unusableDirectoryOfMetricsIsAWarning() throws {
         let metrics = try settings(Self.text + "\n[metrics]\ntextfile = \"/m/p.prom\"\n", at: "/x.toml")
         for (entry, words) in [
-            (FakeFileSystem.directory(9, "/m", writable: false), "ana may not write to its directory"),
+            (FakeFileSystem.directory(9, "/m", writable: false), "ana has no permission to write to its directory"),
             (.missing, "its directory does not exist"), (.other, "its parent is not a directory"),
         ] {
             let facts = FakeFileSystem(

@@ -69,6 +69,12 @@ struct MistakeTests {
     @Test(arguments: [
         ("libary = '/x'", "photoinbox.toml:3:1: unknown key \"libary\"; did you mean \"library\"?"),
         ("quiet = '5s'", "photoinbox.toml:3:1: unknown key \"quiet\"; it belongs under [inbox.NAME]"),
+        (
+            "[store]",
+            "photoinbox.toml:3:2: unknown key \"store\"; sections are [inbox.NAME], [cards], [filing], [sets], "
+                + "[describe], [pictures], [fetch], [web], [watch], [[timer]], [signals], [[descriptor]], [hook.NAME], "
+                + "[metrics], [log]"
+        ),
         ("[inboxes.a]", "photoinbox.toml:3:2: unknown key \"inboxes\"; did you mean \"inbox\"?"),
         (
             "inbox = '/in'",

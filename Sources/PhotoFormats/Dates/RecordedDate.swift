@@ -24,17 +24,17 @@ package enum DateProvenance: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .exifOriginal: "EXIF DateTimeOriginal"
         case .exifDigitized: "EXIF DateTimeDigitized"
-        case .camera: "camera's own date"
+        case .camera: "the camera's own date"
         case .gps: "GPS date and time"
         case .videoCreation: "QuickTime creation date"
-        case .videoHeader: "movie header's creation time"
+        case .videoHeader: "the movie header's creation time"
         case .xmp: "XMP date"
         case .iptc: "IPTC date"
-        case .fileName: "file name"
+        case .fileName: "the file name"
         case .exifModified: "EXIF DateTime (last change)"
         case .pngText: "PNG creation time"
         case .pngTime: "PNG last change"
-        case .fileModified: "file's modification time"
+        case .fileModified: "the file's modification time"
         }
     }
 

@@ -25,10 +25,10 @@ extension SourceReader where Source: ~Copyable {
         }
         guard let last = trailers.last else { return .whole(evidence: "JPEG ends with its end marker") }
         let words = trailers.map { "\(byteCount($0.length)) \($0.kind.words)" }.joined(separator: ", ")
-        let evidence = "JPEG has its end marker at byte \(grouped(walk.end)); then \(words)"
+        let evidence = "JPEG has its end marker at byte \(grouped(walk.end)); followed by \(words)"
         return switch last.kind {
-        case .padding: .weak(reason: "\(evidence), wherever they end")
-        case .unknown: .lacking(reason: "\(evidence), wherever they end")
+        case .padding: .weak(reason: "\(evidence), which may be cut short")
+        case .unknown: .lacking(reason: "\(evidence), which may be cut short")
         case .picture, .film, .samsung: .whole(evidence: evidence)
         }
     }
@@ -41,7 +41,8 @@ extension SourceReader where Source: ~Copyable {
         let rest = size - end
         let isPadding = try offsetOfNonzero(from: end, before: size) == size
         trailers.append(Trailer(kind: isPadding ? .padding : .unknown, offset: end, length: rest))
-        let words = "\(evidence); then \(byteCount(rest)) of \(isPadding ? "zeros" : "unknown data"), wherever they end"
+        let kind = isPadding ? "zeros" : "unknown data"
+        let words = "\(evidence); followed by \(byteCount(rest)) of \(kind), which may be cut short"
         return isPadding ? .weak(reason: words) : .lacking(reason: words)
     }
 

@@ -23,7 +23,7 @@ printf 'library = "/srv/other"\n[inbox.a]\npath = "/srv/none"\n' >/etc/photoinbo
 photoinboxd --check --config /etc/photoinbox/other.toml >/run/said 2>&1 || status=$?
 check "what the service may not do is no good to root either" photoinboxd test "$status" = 78
 check "and it is said who may not" photoinboxd \
-    grep -q '_photoinbox may not write to this directory; sudo chown _photoinbox: /srv/other' /run/said
+    grep -q '_photoinbox has no permission to write to this directory; sudo chown _photoinbox: /srv/other' /run/said
 sed -n 's/.*create it (sudo \(install [^)]*\)).*/\1/p' /run/said >/run/advice
 check "what is missing is proposed" photoinboxd grep -q /srv/none /run/advice
 source /run/advice
