@@ -406,7 +406,7 @@ let package = Package(
         // Not dependent on the two programs, which would put the decoding libraries into the tests' own process; they are
         // built with everything else.
         tests("DecodingTests", ["CLinux", "Decoding", "SystemMonitor"], exclude: ["Pictures"]),
-        tests("StoringTests", ["Storing"]),
+        tests("StoringTests", ["Storing", "Transfers"]),
         tests("FetchingTests", ["Fetching", "HTTPValues", "Settings"]),
         tests("FleetRulesTests", ["FleetRules"]),
         // A server, for the tests that need one.

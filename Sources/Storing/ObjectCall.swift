@@ -40,8 +40,10 @@ struct ObjectAnswer: Sendable {
 final class ObjectCall: TransferHandler {
     /// The bytes of a body that are read.
     private static let longest = 64 << 10
-    /// For how long nothing may move, in milliseconds.
+    /// For how many milliseconds fewer than `least` bytes may come and go: a server that sends one byte a minute would hold
+    /// the request for a day.
     private static let patience: Int64 = 60_000
+    private static let least: UInt64 = 4_096
 
     let request: TransferRequest
     private let content: HeldDescriptor?
@@ -51,8 +53,9 @@ final class ObjectCall: TransferHandler {
     private let done: @Sendable (Result<ObjectAnswer, StoreFailure>) -> Void
     private var head = ResponseHead()
     private var body: [UInt8] = []
-    private var pieces = 0
-    private var silence: (since: Int64, pieces: Int)?
+    /// Bytes in both directions.
+    private var moved: UInt64 = 0
+    private var window: (since: Int64, moved: UInt64)?
     private var failure: StoreFailure?
     private var isOver = false
 
@@ -73,12 +76,12 @@ final class ObjectCall: TransferHandler {
     func refuse() { failure = StoreFailure(.object, "libcurl refuses its address") }
 
     func receive(head line: UnsafeBufferPointer<UInt8>) -> Bool {
-        pieces += 1
+        moved += UInt64(line.count)
         return head.add(line)
     }
 
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        pieces += 1
+        moved += UInt64(bytes.count)
         guard request.upload == nil, most > 0, head.status == 200 else {
             body += bytes.prefix(Self.longest - body.count)
             return true
@@ -97,10 +100,10 @@ final class ObjectCall: TransferHandler {
     }
 
     func send(from offset: UInt64, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
-        pieces += 1
         guard let content else { return 0 }
         do throws(SystemCallError) {
             let count = try content.descriptor.read(into: bytes, at: offset)
+            moved += UInt64(count)
             if count > 0 || offset >= request.upload ?? 0 { return count }
             failure = StoreFailure(.object, "it became shorter while it was sent")
             return nil
@@ -111,11 +114,11 @@ final class ObjectCall: TransferHandler {
     }
 
     func isStalled(at now: Int64) -> Bool {
-        guard let silence, silence.pieces == pieces else {
-            silence = (now, pieces)
+        guard let window, moved - window.moved < Self.least else {
+            window = (now, moved)
             return false
         }
-        return now - silence.since >= Self.patience
+        return now - window.since >= Self.patience
     }
 
     func ended(code: Int32?, place: [UInt8]) -> @Sendable () -> Void {

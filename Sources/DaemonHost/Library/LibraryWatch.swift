@@ -78,9 +78,12 @@ final class LibraryWatch: DaemonPart {
         await withCheckedContinuation { done in
             let waiting = Locked<CheckedContinuation<Void, Never>?>(done)
             let resume: @Sendable () -> Void = { waiting.withLock { $0.take() }?.resume() }
-            subsystem.queue.async { [problems] in
+            subsystem.queue.async { [self] in
                 if let root = try? openDirectory(path), let status = try? FileSystemStatus(of: root) {
                     problems.free(status.available, at: path)
+                } else {
+                    // Who asks is not to wait for the tick to be told.
+                    check(path)
                 }
                 resume()
             }

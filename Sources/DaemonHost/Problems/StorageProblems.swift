@@ -106,7 +106,9 @@ package final class StorageProblems: Sendable {
             rows[.libraryFull] = common.merging([.reason: .text(room)]) { $1 }
         case .readOnly: rows[.libraryReadOnly] = common.merging([.reason: .text("it is read-only")]) { $1 }
         case .inputOutput: rows[.libraryFailing] = common.merging([.reason: .text("input/output error")]) { $1 }
-        case .missing: rows[.libraryMissing] = common
+        case .missing:
+            state.withLock { $0.freeBytes[path] = nil }
+            rows[.libraryMissing] = common
         case .taken(let reason): rows[.placeTaken] = common.merging([.reason: .text(reason)]) { $1 }
         case .replaced(let reason): rows[.libraryReplaced] = common.merging([.reason: .text(reason)]) { $1 }
         case .unsuitable(let reason): rows[.libraryUnsuitable] = common.merging([.reason: .text(reason)]) { $1 }
