@@ -56,13 +56,7 @@ struct RenditionRun {
                 $0 == .preview ? [work.settings.preview] : [work.settings.thumbnail, work.settings.tile]
             }
         ).sorted(by: >)
-        let quality = work.settings.quality
-        var outcome = await client.make(sizes, of: file, kind: kind, limits: work.limits(of: kind), quality: quality)
-        // A HEIF may be a sequence and nothing else, a JPEG lossless or of 12 bits.
-        if case .refused(let refusal) = outcome, refusal.code == .film {
-            outcome = await client.make(
-                sizes, of: file, kind: .film, limits: work.limits(of: .film), quality: quality)
-        }
+        let outcome = await work.decode(file, kind, to: sizes, by: client)
         if case .refused(let refusal) = outcome, refusal.code == .unsupported {
             let reason = escapeForDisplay(Array(refusal.reason.utf8))
             do throws(SystemCallError) { try work.store.setFailure(reason, by: work.decoder, of: hash) } catch {

@@ -134,6 +134,32 @@ package struct ThumbnailWork: Hashable, Sendable {
             result: result, plan: run.plan, records: run.records, new: run.new, ignoresProfile: run.ignoresProfile)
     }
 
+    /// Makes a photo's thumbnail without keeping it, for whoever may not write to the store; nil if there is none.
+    package nonisolated(nonsending) func thumbnail(
+        of stored: StoredPhoto, by client: DecoderClient
+    ) async -> Swift.Result<[UInt8]?, DecoderTrouble> {
+        guard let kind = Self.kind(of: stored.photo.format), let file = try? Self.open(stored.photo) else {
+            return .success(nil)
+        }
+        switch await decode(file, kind, to: [settings.thumbnail], by: client) {
+        case .made(let picture):
+            return .success(picture.facts.parts.first.flatMap { try? picture.bytes(of: $0) })
+        case .refused, .fatal: return .success(nil)
+        case .unavailable(let trouble): return .failure(trouble)
+        }
+    }
+
+    /// Has the photo itself decoded.
+    nonisolated(nonsending) func decode(
+        _ file: HeldDescriptor, _ kind: DecoderRequest.Kind, to sizes: [UInt32], by client: DecoderClient
+    ) async -> DecoderOutcome {
+        let (quality, limits) = (settings.quality, limits(of: kind))
+        let outcome = await client.make(sizes, of: file, kind: kind, limits: limits, quality: quality)
+        // A HEIF may be a sequence and nothing else, a JPEG lossless or of 12 bits.
+        guard case .refused(let refusal) = outcome, refusal.code == .film else { return outcome }
+        return await client.make(sizes, of: file, kind: .film, limits: self.limits(of: .film), quality: quality)
+    }
+
     /// Returns the plan for a photo.
     package func plan(for stored: StoredPhoto, known: [RenditionRecord], again: Bool = false) -> RenditionPlan {
         guard isConcerned(stored.photo) else { return RenditionPlan(wanted: []) }

@@ -23,7 +23,8 @@ struct SheetCommand: DaemonCommand {
           photoinbox sheet --since 7d --columns 10 --tile 160 --limit 500 -o week.jpg
 
         Thumbnails are laid out with the original name and the time of each photo, first filed first. Missing thumbnails are
-        made first. A file without a picture (a film, a damaged photo) has an empty field. The page is made by
+        made first, and kept if you may write to the state directory. A file without a picture (a film, a damaged photo) has
+        an empty field. The page is made by
         photoinbox-decoder, which has access to neither files nor network; letters are Latin, Greek and Cyrillic, others become
         boxes. The file is written completely or not at all; an existing one is replaced only with --force. Ctrl-C leaves
         nothing behind except thumbnails.

@@ -21,6 +21,8 @@ struct SheetRun {
     let display: ProgressDisplay
     let interruption: Interruption
     private(set) var withoutPicture = 0
+    /// Whether thumbnails that are made can be kept: members of the group may read those of the daemon, and add none.
+    private var keepsThumbnails = true
     /// Throws unless the library is the right one; called before the first thumbnail is made.
     private var requireLibrary: (() throws -> Void)?
 
@@ -62,8 +64,22 @@ struct SheetRun {
             try requireLibrary?()
             requireLibrary = nil
             let work = work
-            let made = waitFor { await work.make(photo, known: [], by: client) }
-            if case .unavailable(let trouble) = made.result { throw CommandFailure(trouble) }
+            if keepsThumbnails {
+                let made = waitFor { await work.make(photo, known: [], by: client) }
+                switch made.result {
+                case .unavailable(.cannotBeKept(let error))
+                where [.permissionDenied, .notPermitted, .readOnlyFileSystem].contains(error.code):
+                    keepsThumbnails = false
+                case .unavailable(let trouble): throw CommandFailure(trouble)
+                default: break
+                }
+            }
+            if !keepsThumbnails {
+                switch waitFor({ await work.thumbnail(of: photo, by: client) }) {
+                case .success(let picture): return picture ?? []
+                case .failure(let trouble): throw CommandFailure(trouble)
+                }
+            }
         }
         guard work.store.has(hash, word) else { return [] }
         do throws(SystemCallError) {
