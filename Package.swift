@@ -425,8 +425,7 @@ let package = Package(
             [
                 "Cards", "Catalogue", "ControlProtocol", "DaemonHost", "DaemonSupport", "Fetching", "Filing", "Hooks",
                 "Ingest", "LibraryCare", "Links", "LogMessages", "PhotoFormats", "PhotoModel", "QueueActors",
-                "Reporting", "Settings",
-                "SystemMonitor", "Systemd", logging,
+                "Renditions", "Reporting", "Settings", "SystemMonitor", "Systemd", logging,
             ]),
         tests(
             "EndToEndTests",

@@ -63,6 +63,9 @@ extension OwnedDescriptor {
 
     /// Creates the directory `path` below this one, with missing parents, and opens it. The parent of each new
     /// directory is synced, so that the path to a file in it is as durable as the file; see mkdirat(2), fsync(2).
+    ///
+    /// New ones have `mode`, whatever the umask is, and those for their parent's group stay so; existing ones are left
+    /// unchanged.
     public borrowing func makeDirectoriesBeneath(
         _ path: BytePath, mode: UInt32
     ) throws(SystemCallError) -> OwnedDescriptor {
@@ -77,6 +80,10 @@ extension OwnedDescriptor {
                 throw SystemCallError("mkdirat", Errno(rawValue: errno), path: path)
             }
             current = try current.openEntry(name, O_RDONLY | O_DIRECTORY)
+            if made == 0 {
+                let inherited = try FileStatus(of: current).mode & 0o2000
+                try current.setModeOrLess(mode | inherited)
+            }
         }
         return current
     }

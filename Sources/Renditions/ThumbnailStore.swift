@@ -6,7 +6,7 @@ import SystemPackage
 /// Renditions as files in the state directory, named by the hash of their photo: `thumbnails/ab/abcd…-512.jpg`.
 ///
 /// A file is complete or absent, except after a power cut, when empty files count as absent. Files are not synced,
-/// since they can be made again.
+/// since they can be made again. The state directory's group may read all of them, as the pages' program does.
 package struct ThumbnailStore: Hashable, Sendable {
     /// `thumbnails` in the state directory.
     package let root: BytePath
@@ -67,6 +67,21 @@ package struct ThumbnailStore: Hashable, Sendable {
 
     package func keep(doneUpTo id: Int64, _ settings: String) throws(SystemCallError) {
         try put(Array("\(id) \(settings)\n".utf8), named: "done", in: "")
+    }
+
+    /// Lets the group into directories that an earlier version made under the unit's umask, for their owner alone.
+    package func openToGroup() {
+        guard let root = try? openDirectory(root) else { return }
+        Self.openToGroup(root)
+        for entry in (try? root.entries()) ?? [] where entry.kind != .regular {
+            if let directory = try? root.openDirectoryBeneath(entry.name) { Self.openToGroup(directory) }
+        }
+    }
+
+    private static func openToGroup(_ directory: borrowing OwnedDescriptor) {
+        guard let mode = try? FileStatus(of: directory).mode & 0o7777, mode & 0o050 != 0o050 else { return }
+        // One of another owner stays.
+        try? directory.setModeOrLess(mode | 0o050)
     }
 
     private static func place(of hash: [UInt8]) -> BytePath { BytePath(hexadecimal(hash.prefix(1))) }

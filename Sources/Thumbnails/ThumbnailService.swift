@@ -79,6 +79,8 @@ package actor ThumbnailService: DaemonPart {
     private func begin(_ settings: Settings) async {
         guard pace != .stopped else { return }
         pace = .working
+        // The pages read them, also those of before.
+        ThumbnailStore(state: settings.state).openToGroup()
         var next = settings.pictures.isEnabled ? ThumbnailWork(settings, state: settings.state) : nil
         if next != nil { subsystem.enter("identifying the decoder") }
         let shouldStop = { [counts] in counts.withLock { $0.isStopping } }

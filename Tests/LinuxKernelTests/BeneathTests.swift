@@ -20,6 +20,25 @@ struct BeneathTests {
         }
     }
 
+    @Test("New directories have the mode that is asked for, whatever the umask is; existing ones keep theirs")
+    func modes() async {
+        await #expect(processExitsWith: .success) {
+            umask(0o077)
+            let scratch = try ScratchDirectory()
+            let root = try openDirectory(BytePath(scratch.path))
+            try root.setModeOrLess(0o2700)
+            let hasGroupBit = try FileStatus(of: root).mode & 0o2000
+            _ = try root.makeDirectoriesBeneath("a/b", mode: 0o750)
+            for path in ["a", "a/b"] as [BytePath] {
+                try #require(FileStatus(of: path, beneath: root).mode & 0o7777 == 0o750 | hasGroupBit)
+            }
+            try openDirectory(BytePath(scratch.path + "/a/b")).setMode(0o700)
+            _ = try root.makeDirectoriesBeneath("a/b/c", mode: 0o755)
+            try #require(FileStatus(of: "a/b", beneath: root).mode & 0o777 == 0o700)
+            try #require(FileStatus(of: "a/b/c", beneath: root).mode & 0o777 == 0o755)
+        }
+    }
+
     @Test("Links are not followed, in the middle or at the end")
     func links() throws {
         let scratch = try ScratchDirectory()

@@ -72,8 +72,5 @@ package func makeDirectory(_ path: BytePath, mode: UInt32 = chosenGroup() == nil
         guard error.code == .noSuchFileOrDirectory, !path.isEmpty, path != "/" else { throw error }
         try makeDirectory(path.parent, mode: 0o755)
         _ = try openDirectory(path.parent).makeDirectoriesBeneath(path.name, mode: mode)
-        // The unit's umask would exclude the group; what is for the parent's group stays so.
-        let made = try openDirectory(path)
-        try made.setModeOrLess(mode | FileStatus(of: made).mode & 0o2000)
     }
 }
