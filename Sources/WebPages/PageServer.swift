@@ -22,8 +22,8 @@ package struct PageServer: Sendable {
         package var hosts: Set<String>?
         /// The way to what receives photos, if there is any.
         package var drop: Drop?
-        /// Asked when the library may not be opened: whether the program has given up access to what is at its path now. Then it
-        /// ends soon.
+        /// Asked when library or quarantine may not be opened: whether the program has given up access to what is at its path now.
+        /// Then it ends soon.
         package var mayNotOpen: @Sendable () -> Bool = { false }
         /// The address at which the original of a photo that was moved to a bucket can be downloaded for some minutes; nil if nothing
         /// is known of the bucket. Throws a clause.
@@ -46,7 +46,7 @@ package struct PageServer: Sendable {
     package init(_ places: Places, accounts: Accounts, options: Options, views: PhotoViews) {
         self.accounts = accounts
         self.options = options
-        records = Records(places, views)
+        records = Records(places, views, mayNotOpen: options.mayNotOpen)
         similar = SimilarPhotos(places)
         actions = DaemonClient(runtime: places.runtime, purpose: "actions")
         let looks = DaemonClient(runtime: places.runtime, purpose: "state")

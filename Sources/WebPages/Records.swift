@@ -19,10 +19,13 @@ actor Records {
 
     private let places: Places
     private let views: PhotoViews
+    private let mayNotOpen: @Sendable () -> Bool
     /// How many quarantined files are listed.
     private static let listed = 200
 
-    init(_ places: Places, _ views: PhotoViews) { (self.places, self.views) = (places, views) }
+    init(_ places: Places, _ views: PhotoViews, mayNotOpen: @escaping @Sendable () -> Bool) {
+        (self.places, self.views, self.mayNotOpen) = (places, views, mayNotOpen)
+    }
 
     /// The quarantined files, newest first.
     func quarantined() throws(CommandFailure) -> [JSONValue] {
@@ -52,6 +55,9 @@ actor Records {
         }
         do throws(SystemCallError) { return OpenContent(try open(path), named: path.name, queue: queue) } catch {
             guard error.code != .noSuchFileOrDirectory else { return nil }
+            if error.code == .permissionDenied, mayNotOpen() {
+                throw CommandFailure(.unavailable, "the quarantine was made or mounted just now", action: "Try again.")
+            }
             throw CommandFailure(
                 error.code == .permissionDenied ? .permission : .failed,
                 "the quarantined file cannot be opened: \(error.code)",

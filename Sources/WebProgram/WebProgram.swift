@@ -83,15 +83,16 @@ package struct WebProgram {
         if places.settings?.dropInbox != nil || places.hasMistakes { options.drop = DropProgram.relay }
         options.link = Self.link(by: people.parent)
         confine(to: people.parent, writing: BytePath(own))
-        guard let library = places.settings?.library?.path else { return }
-        // Landlock's rule is for the directory, not for its path: a disk that is mounted later, or again, is another one.
-        @Sendable func directory() -> [UInt64]? {
-            (try? FileStatus(at: library, followingLinks: true)).map { [UInt64($0.device), $0.identity.inode] }
+        guard let library = places.settings?.library else { return }
+        // Landlock's rules are for directories, not for their paths: a disk that is mounted later, or again, is another one, and
+        // the quarantine is made for its first file.
+        @Sendable func directory(_ path: BytePath) -> [UInt64]? {
+            (try? FileStatus(at: path, followingLinks: true)).map { [UInt64($0.device), $0.identity.inode] }
         }
-        let ruled = directory()
+        let ruled = [library.path, library.quarantine].map { ($0, directory($0)) }
         options.mayNotOpen = {
-            guard directory() != ruled else { return false }
-            if ending.begin() { Self.program.log("another directory is at \(library); starting anew") }
+            guard let (path, _) = ruled.first(where: { directory($0) != $1 }) else { return false }
+            if ending.begin() { Self.program.log("another directory is at \(path); starting anew") }
             return true
         }
     }

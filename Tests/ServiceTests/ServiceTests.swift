@@ -231,7 +231,7 @@ extension WithSystemd {
                 [
                     "a photo is filed", "the socket is there for the proxy", "nothing runs before somebody comes",
                     "who comes gets the page", "and nothing else", "by a user of its own", "ana sets her password",
-                    "once", "and signs in with it", "she sees what is quarantined",
+                    "once", "and signs in with it", "she sees what is quarantined", "and opens it",
                     "she downloads a photo from the library", "and is told what is known of it", "she finds it",
                     "and the state",
                     "she pauses an inbox", "in her own name", "which the journal has",

@@ -27,6 +27,8 @@ check "ana sets her password" photoinbox-web web link --data "{\"link\":\"${link
 refuse "once" photoinbox-web web link --data "{\"link\":\"${link#link=}\",\"password\":\"another password\"}"
 check "and signs in with it" photoinbox-web web session --data '{"name":"ana","password":"a long password"}'
 eventually "she sees what is quarantined" photoinbox-web shows decisions scan.jpg
+quarantined() { web "quarantined/$(web decisions | grep -o '"operation":[0-9]*' | head -n 1 | tr -dc 0-9)" | cmp - /run/scan.jpg; }
+eventually "and opens it" photoinbox-web quarantined
 timeline() { # the address of its newest photo
     local day
     # How much older it is than day 2^31, seven bits a byte.
