@@ -31,14 +31,21 @@ extension EndToEnd {
                 return ["Authorization": "Basic \(basic)", "X-Photo-Inbox": ""]
             }
 
+            /// Configured as docs/pages.md says, which names it `inbox`.
             func rclone(_ words: [String], _ base: String) async throws -> [String] {
-                let obscured = try RunningProgram(["/usr/bin/rclone", "obscure", password])
-                _ = try await obscured.ending()
+                let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                    .deletingLastPathComponent()
+                let page = try String(contentsOf: root.appending(path: "docs/pages.md"), encoding: .utf8)
+                let recipe = try #require(page.firstMatch(of: #/`rclone (config create [^`]+)`/#)).1
+                    .replacing("https://photos.example.org/dav", with: base + "dav")
+                    .replacing("user=ana", with: "user=\(user)").replacing("pass=…", with: "pass=\(password)")
+                _ = try await run(recipe.split(separator: " ").map(String.init))
+                return try await run(words + ["-v"])
+            }
+
+            private func run(_ words: [String]) async throws -> [String] {
                 let program = try RunningProgram(
-                    ["/usr/bin/rclone"] + words + [
-                        "-v", "--config", "/dev/null", "--webdav-url", base + "dav", "--webdav-user", user,
-                        "--webdav-pass", try #require(obscured.lines.last), "--webdav-vendor", "other",
-                    ])
+                    ["/usr/bin/rclone"] + words + ["--config", house.path("rclone.conf")])
                 let ending = try await program.ending()
                 #expect(ending == .status(0), "\(program.lines.joined(separator: "\n"))")
                 return program.lines
@@ -150,20 +157,20 @@ extension EndToEnd {
             }
             var pages = try house.pages()
             var base = try await pages.client().base
-            _ = try await world.rclone(["copy", source, ":webdav:pics"], base)
+            _ = try await world.rclone(["copy", source, "inbox:pics"], base)
             try await daemon.lines(3, holding: "filed phones/\(world.user)/phone/")
             for _ in 0..<2 {
-                let again = try await world.rclone(["copy", source, ":webdav:pics"], base)
+                let again = try await world.rclone(["copy", source, "inbox:pics"], base)
                 #expect(again.contains { $0.contains("There was nothing to transfer") }, "\(again)")
                 pages.program.signal(SIGKILL)
                 _ = try await pages.program.ending()
                 pages = try house.pages()
                 base = try await pages.client().base
             }
-            let checked = try await world.rclone(["check", "--size-only", source, ":webdav:pics"], base)
+            let checked = try await world.rclone(["check", "--size-only", source, "inbox:pics"], base)
             #expect(checked.contains { $0.contains("3 matching files") }, "\(checked)")
             // What is removed from the listing stays filed.
-            _ = try await world.rclone(["purge", ":webdav:pics"], base)
+            _ = try await world.rclone(["purge", "inbox:pics"], base)
             #expect(Tree.files(below: house.path("library")).keys.count(where: { $0.hasSuffix(".jpg") }) == 3)
             try await daemon.stop()
         }
