@@ -284,6 +284,9 @@ struct DavHandler: Sendable {
             var fields: [(name: String, value: String)] = []
             if let row = await row() { fields.append(("ETag", row.tag.description)) }
             if dav.modified != nil { fields.append(("X-OC-Mtime", "accepted")) }
+            if first.isEmpty, before == nil {
+                return .text(.created, "it is empty: its name is listed, and nothing of it is in the inbox", fields)
+            }
             return WebResponse(before == nil ? .created : .noContent, fields)
         }
 

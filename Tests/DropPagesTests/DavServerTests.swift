@@ -217,7 +217,9 @@ struct DavServerTests {
         let lock =
             "<?xml version=\"1.0\"?><D:lockinfo xmlns:D=\"DAV:\"><D:lockscope><D:exclusive/></D:lockscope>"
             + "<D:locktype><D:write/></D:locktype><D:owner><D:href>ana</D:href></D:owner></D:lockinfo>"
-        #expect(try await world.ask("PUT /dav/a.jpg", [ana]).status == 201)
+        let empty = try await world.ask("PUT /dav/a.jpg", [ana])
+        #expect(
+            empty.status == 201 && empty.text.contains("nothing of it is in the inbox") && empty.fields["etag"] != nil)
         let placed = try await world.ask("PROPFIND /dav/a.jpg", [ana, "Depth: 0"])
         #expect(placed.text.contains("<D:getcontentlength>0<"))
         #expect(try world.names() == [])
