@@ -10,6 +10,8 @@ struct Receipt: Hashable, Sendable {
         /// Durable in the inbox; photoinboxd has not filed it yet.
         case inbox
         case filed, duplicate, quarantined, deferred
+        /// Not a photo: it stays in the inbox.
+        case stays
         /// A person has taken it back out of the library.
         case returned
         case lost
@@ -60,7 +62,8 @@ struct Receipt: Hashable, Sendable {
         case .undone: step = .returned
         case .lost: (step, reason) = (.lost, "the library's copy is missing or damaged")
         case .withdrawn: step = .lost
-        case .inHand, .ignored: break
+        case .ignored: step = .stays
+        case .inHand: break
         case .unseen:
             if !isThere {
                 (step, reason) = (.lost, "it is not in the inbox any more, and photoinboxd has not filed it")
@@ -73,7 +76,7 @@ struct Receipt: Hashable, Sendable {
         var (step, reason, place) = (step, reason, place)
         if case .guest = owner {
             if step == .duplicate { step = .filed }
-            if step != .quarantined, step != .lost { reason = nil }
+            if ![.quarantined, .stays, .lost].contains(step) { reason = nil }
             place = nil
         }
         let fields: [JSONField?] =
@@ -86,5 +89,5 @@ struct Receipt: Hashable, Sendable {
     }
 
     /// Whether nothing more is expected of it, though it may turn out to be otherwise.
-    var isSettled: Bool { isSafe || step == .lost || step == .returned }
+    var isSettled: Bool { isSafe || [.lost, .returned, .stays].contains(step) }
 }

@@ -400,6 +400,19 @@ struct ReceiptTests {
         #expect(await ana.next()?.contains("\"step\":\"lost\"") == true)
     }
 
+    @Test("What is no photo has been dealt with: it stays in the inbox, which a guest hears, too")
+    func stays() async throws {
+        let world = try World()
+        for owner in [DropOwner.person("ana"), .guest("oma")] {
+            let (_, path) = try world.place("notes.txt", "\(owner)", owner)
+            world.daemon.settle(path, .ignored)
+            var watcher = Watcher(await world.hub.events(for: owner, after: nil))
+            if owner == .person("ana") { await world.untilPaused() } else { await world.next() }
+            let event = try #require(await watcher.next())
+            #expect(event.contains("\"step\":\"stays\",\"reason\":\"because\",\"safe\":false"), "\(event)")
+        }
+    }
+
     @Test("What may have been placed is asked about at once")
     func wake() async throws {
         let world = try World()

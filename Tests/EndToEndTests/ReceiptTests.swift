@@ -96,6 +96,8 @@ extension EndToEnd {
             #expect(house.files(in: house.library)[String(place)] == photo)
             let again = try door.place(photo, as: "b.jpg")
             try await door.receipt(of: again, "\"step\":\"duplicate\"", "\"safe\":true", "\"where\":\"\(place)\"")
+            let text = try door.place(Data("Harbour, evening\n".utf8), as: "notes.txt")
+            try await door.receipt(of: text, "\"step\":\"stays\"", "\"safe\":false", "\"reason\":\"not a photo")
             let cut = try door.place(photo.prefix(photo.count / 2), as: "c.jpg")
             try await door.receipt(of: cut, "\"step\":\"quarantined\"", "\"safe\":false", "\"reason\"")
 

@@ -9,7 +9,7 @@ import { groups, isRecorded, isUnsent, LARGE, Queue } from "./queue.js";
 import { Reader } from "./read.js";
 import { address, get, post, upload, watch } from "./server.js";
 import { age, bytes, count, dayOf, sentences, suffix } from "./text.js";
-import { headline, safety, signs, words } from "./words.js";
+import { headline, resumption, safety, signs, words } from "./words.js";
 
 // Browsers open six connections to a server over HTTP/1.1, of which events and buttons need some.
 const isMultiplexed = ["h2", "h3"].includes(performance.getEntriesByType("navigation")[0]?.nextHopProtocol);
@@ -238,8 +238,7 @@ export class Drop {
       paused && notice("paused", "notice", "The inbox is paused. What you send waits there, and is filed when it is resumed."),
       trouble && !halt && notice("trouble", "warning", sentences(trouble, "It goes on by itself")),
       halt && halt.status !== 0 && notice("halt", "warning", sentences(halt.message,
-        { 401: "Sign in in another tab, then resume here", 410: "What is sent is kept" }[halt.status]
-          ?? "What is sent is kept; resume when it is mended")),
+        resumption(halt.status, this.#options.isGuest))),
       left !== undefined && all.fresh > left && notice("left", "warning",
         `There are still ${bytes(all.fresh)} to send, and the link has room for ${bytes(left)}.`),
       emptied > 0 && notice("emptied", "warning", `${count(emptied, "picture has", "pictures have")} lost where they were taken: `
@@ -285,7 +284,7 @@ export class Drop {
         `Send ${count(recorded.length, "file", "files")} to make sure`),
       failed.length > 0 && h("button", { type: "button", "data-key": "again", onclick: () => queue.retry() },
         `Try ${count(failed.length, "file", "files")} again`),
-      isBusy && h("button", { type: "button", "data-key": "leave", onclick: () => this.#cancel() }, "Leave the rest…"),
+      isBusy && h("button", { type: "button", "data-key": "leave", onclick: () => this.#cancel() }, "Do not send the rest…"),
       (isBusy || queue.halt?.status > 0) && h("button", { type: "button", "data-key": "pause", onclick: () => (queue.halt ? this.#resume() : queue.pause()) },
         queue.halt ? "Resume" : "Pause"),
     ];
@@ -299,7 +298,7 @@ export class Drop {
   async #cancel() {
     const { sending, waiting } = this.#queue.totals();
     const content = [h("p", null, `${count(sending.files + waiting.files, "file is", "files are")} not sent yet. What is sent stays sent.`)];
-    if (await ask("Leave the rest?", content, "Leave them")) this.#queue.cancel();
+    if (await ask("Send no more?", content, "Do not send them")) this.#queue.cancel();
   }
 
   #lists() {

@@ -24,6 +24,7 @@ export const groups = {
   sending: ["sending"],
   placed: ["durable", "inbox"],
   waiting: ["waiting", "reading"],
+  stays: ["stays"],
   filed: ["filed", "duplicate"],
   known: ["known"],
   left: ["left"],

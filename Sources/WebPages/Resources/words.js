@@ -2,7 +2,7 @@
 import { bytes, count } from "./text.js";
 
 export function headline(totals, halt = null, { isGuest = false, isAdding = false } = {}) {
-  const { all, failed, quarantined, sending, waiting, placed, deferred, known, left } = totals;
+  const { all, failed, quarantined, sending, waiting, placed, deferred, stays, known, left } = totals;
   const open = sending.files + waiting.files;
   const bad = failed.files + (isGuest ? 0 : quarantined.files);
   const rest = placed.files + deferred.files;
@@ -28,8 +28,15 @@ export function headline(totals, halt = null, { isGuest = false, isAdding = fals
       text: `The library has ${files(recorded)} by its records: keep yours, or send ${recorded === 1 ? "it" : "them"} to make sure`,
     };
   }
-  const unsafe = all.files - all.safe;
+  const unsafe = all.files - all.safe - stays.files;
   if (unsafe > 0) return { state: "sent", look: "notice", text: `All is filed, ${files(unsafe)} not read again yet: ${keep(unsafe)}` };
+  if (stays.files > 0) {
+    const [verb, noun, object] = stays.files === 1 ? ["is", "photo", "it"] : ["are", "photos", "them"];
+    return {
+      state: "stays", look: "notice",
+      text: `Done, but ${stays.files} of ${files(all.files)} ${verb} no ${noun}, and not filed: keep ${object}`,
+    };
+  }
   // Somebody may delete the folder of all.
   if (left.files > 0) return { state: "left", look: "notice", text: `${files(all.files)} filed and safe to delete, ${left.files} not sent` };
   return {
@@ -38,10 +45,18 @@ export function headline(totals, halt = null, { isGuest = false, isAdding = fals
   };
 }
 
+/** How what was stopped by this status goes on. */
+export function resumption(status, isGuest = false) {
+  if (status === 401) return "Sign in in another tab, then resume here";
+  if (isGuest && [404, 410].includes(status)) return "What is sent is kept; ask for a new link";
+  return status === 410 ? "What is sent is kept" : "What is sent is kept; resume when it works again";
+}
+
 export const signs = {
   filed: ["good", "✓", "filed"], known: ["good", "=", "filed before, not sent"], placed: ["notice", "↻", "sent, not filed yet"],
   sending: ["notice", "↑", "being sent"], waiting: ["faint", "…", "waiting"], deferred: ["notice", "↻", "deferred: tried again by itself"],
-  quarantined: ["bad", "✗", "quarantined: needs a decision", "set aside: whoever gave you the link decides"], failed: ["bad", "✗", "not sent"], left: ["faint", "–", "left out"],
+  quarantined: ["bad", "✗", "quarantined: needs a decision", "set aside: whoever gave you the link decides"], stays: ["faint", "–", "not a photo: stays in the inbox"],
+  failed: ["bad", "✗", "not sent"], left: ["faint", "–", "left out"],
   ignored: ["faint", "–", "of systems, ignored"],
 };
 
@@ -65,6 +80,7 @@ export function words(item, isGuest = false) {
     case "deferred": return { look: "notice", text: `deferred${because}` };
     case "quarantined":
       return { look: "bad", text: isGuest ? `set aside${because}; whoever gave you the link decides, keep it` : `quarantined${because}` };
+    case "stays": return { look: "faint", text: `${item.reason ?? "not a photo"}; stays in the inbox` };
     case "returned": return { look: "bad", text: `taken out of the library again${because}` };
     case "lost": return { look: "bad", text: `gone from the inbox without being filed${because}` };
     case "ignored": return { look: "faint", text: `ignored${because}` };

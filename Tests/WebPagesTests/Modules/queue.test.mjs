@@ -5,7 +5,7 @@ import { omission } from "../../../Sources/WebPages/Resources/names.js";
 import { Pace } from "../../../Sources/WebPages/Resources/pace.js";
 import { Queue } from "../../../Sources/WebPages/Resources/queue.js";
 import { read } from "../../../Sources/WebPages/Resources/read.js";
-import { headline, words } from "../../../Sources/WebPages/Resources/words.js";
+import { headline, resumption, words } from "../../../Sources/WebPages/Resources/words.js";
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const sha = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -807,6 +807,27 @@ test("the verdict says what stops, what is looked through, and of guests only wh
   assert.match(with_({ quarantined: one }).text, /1 of 2 files needs you/);
   assert.equal(with_({ quarantined: one }, null, { isGuest: true }).text, "Done, but 1 of 2 files is set aside: keep it");
   assert.match(words({ step: "quarantined", reason: "no photo" }, true).text, /^set aside: no photo; whoever gave you the link decides/);
+});
+
+test("what is no photo is dealt with: it stays in the inbox, and is not waited for", async () => {
+  const world = new World();
+  world.add(["1.jpg", 100, 1], ["notes.txt", 10, 2]);
+  await world.idle();
+  const [photo, text] = world.server.uploads.keys();
+  world.queue.receipt({ upload: photo, name: "1.jpg", size: 100, step: "filed", safe: true });
+  world.queue.receipt({ upload: text, name: "notes.txt", size: 10, step: "stays", reason: "not a photo: it is text", safe: false });
+  const totals = world.queue.totals();
+  assert.deepEqual([totals.placed.files, totals.stays.files], [0, 1]);
+  assert.equal(headline(totals).text, "Done, but 1 of 2 files is no photo, and not filed: keep it");
+  assert.equal(words(world.queue.items[1]).text, "not a photo: it is text; stays in the inbox");
+  world.queue.receipt({ upload: photo, name: "1.jpg", size: 100, step: "filed", safe: false });
+  assert.match(headline(world.queue.totals()).text, /1 file not read again yet/);
+});
+
+test("a guest whose link was removed is told to ask for another", () => {
+  for (const status of [404, 410]) assert.match(resumption(status, true), /ask for a new link$/);
+  for (const status of [403, 404, 507]) assert.match(resumption(status), /resume/);
+  assert.match(resumption(401, true), /^Sign in/);
 });
 
 test("whatever people and networks do, nothing is called safe that is not filed, and nothing waits for ever", async () => {
