@@ -93,6 +93,7 @@ actor Records {
             let account = try views.tell(stored, catalogue, state)
             return .object([
                 JSONField("key", key.description), JSONField("record", account.record), JSONField("why", account.why),
+                JSONField("dated_by", stored.photo.captured?.source),
                 JSONField("members", try catalogue.photos(inSetOf: stored).compactMap(Self.member)),
                 JSONField(
                     "renditions",

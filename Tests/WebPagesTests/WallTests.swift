@@ -77,9 +77,9 @@ struct WallTests {
 
         static func photo(
             _ number: UInt8, in library: BytePath, _ path: BytePath, name: BytePath, captured: String?,
-            role: String? = nil, camera: String? = nil, size: UInt64
+            role: String? = nil, camera: String? = nil, size: UInt64, provenance: String = "EXIF"
         ) -> PhotoRecord {
-            let date = captured.map { RecordedCaptureDate(local: $0, provenance: "EXIF") }
+            let date = captured.map { RecordedCaptureDate(local: $0, provenance: provenance) }
             let identity = FileIdentity(
                 inode: UInt64(number), size: size, modified: FileTime(seconds: 1, nanoseconds: 0),
                 changed: FileTime(seconds: 1, nanoseconds: 0))
@@ -569,7 +569,14 @@ struct WallTests {
             2, role: "sidecar", name: BytePath([0xFF, 0x2E, 0x78]), into: .joining(photo: Int64(picture.id)))
         let answer = try await world.ask("/photo/\(picture)")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.bytes)) as? [String: Any])
-        #expect(Set(json.keys) == ["key", "record", "why", "members", "renditions"])
+        #expect(Set(json.keys) == ["key", "record", "why", "dated_by", "members", "renditions"])
+        // By the words of the command line.
+        let guessed = try world.file(
+            World.photo(
+                3, in: world.library, "3.jpg", name: "3.jpg", captured: "2026-11-21T14:07:31", size: 7,
+                provenance: "mtime"))
+        let other = try await world.ask("/photo/\(guessed)").text
+        #expect(other.contains(#""dated_by":"the file's modification time""#), "\(other)")
         #expect(!answer.text.contains("origin"))
         #expect(try await world.ask("/photo/\(picture)", as: "ana").text.contains(#""origin":"https://x/?key""#))
         #expect(json["key"] as? String == "1-01010101" && json["why"] as? String == "1")

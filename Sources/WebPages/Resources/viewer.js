@@ -253,7 +253,7 @@ export class Viewer {
   // MARK: what is known
 
   #describe() {
-    const { record, why, members, renditions } = this.#read;
+    const { record, why, members, renditions, dated_by: datedBy } = this.#read;
     const { photo } = record;
     const found = photo.metadata ?? {};
     const told = photo.description ?? {};
@@ -261,13 +261,14 @@ export class Viewer {
     const explained = why?.files?.[0] ?? why;
     const name = members.find(({ key }) => key === this.#photo.key)?.name ?? photo.path.split("/").at(-1);
     const rows = [
-      ["Taken", takenText(photo.captured)],
+      ["Taken", takenText(photo.captured, datedBy)],
       ["Title", told.title ?? found.title ?? found.headline], ["Caption", found.caption], ["Keywords", keywords.join(", ")],
       ["People", (found.people ?? []).join(", ")], ["Stars", stars(told.rating ?? found.rating)], ["Place", told.place ?? placeText(found)],
       ["Camera", [photo.camera, found.lens].filter(Boolean).join(", ")], ["Exposure", exposureText(found.exposure)],
       ["Picture", [photo.width && `${photo.width} × ${photo.height}`, photo.format, bytes(photo.bytes)].filter(Boolean).join(", ")],
       ["Came from", [h("bdi", null, `${photo.inbox}/${photo.source}`), ", ", dated(photo.filed_at)]], ["Downloaded from", photo.origin],
-      ["Proof", photo.proof], ["Why", explained?.words], ["In the library", photo.path], ["SHA-256", h("code", null, photo.sha256)],
+      // That it is in the library is seen here, and since when was said above.
+      ["Proof", photo.proof], ["Why", explained?.verdict === "in-library" ? null : explained?.words], ["In the library", photo.path], ["SHA-256", h("code", null, photo.sha256)],
       ["Damage", record.damage && h("span", { class: "bad" }, `${record.damage.reason}. Run photoinbox verify.`)],
     ];
     const missing = (renditions ?? []).filter((each) => each.reason);
@@ -328,8 +329,8 @@ function list(title, items, content) {
   return items.length === 0 ? "" : h("div", null, h("h3", null, title), h("ul", { class: "plain" }, items.map((item) => h("li", null, content(item)))));
 }
 
-function takenText(captured) {
-  return captured ? [captured.local.replace("T", " "), h("span", { class: "faint" }, ` ${captured.provenance}`)] : "no date";
+function takenText(captured, datedBy) {
+  return captured ? [captured.local.replace("T", " "), h("span", { class: "faint" }, `, from ${datedBy ?? captured.provenance}`)] : "no date";
 }
 
 function stars(rating) {
