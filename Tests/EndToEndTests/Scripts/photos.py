@@ -66,6 +66,22 @@ def wall(page):
     expect(page.get_by_role("link", name=re.compile("with RAW"))).to_have_count(1)
     step("the wall has the day, its photos, their names and pictures")
     shots(page, "photos")
+    page.set_viewport_size({"width": 320, "height": 700})
+    settle(page)
+    # The longest of days.
+    cut = page.evaluate("""() => {
+      const [heading] = document.querySelectorAll('.day h2');
+      const [time, count] = [heading.querySelector('time'), heading.querySelector('.faint')];
+      const text = time.textContent;
+      time.textContent = 'Wednesday, September 30, 2026';
+      const cut = count.getBoundingClientRect().right - heading.getBoundingClientRect().right;
+      time.textContent = text;
+      return cut;
+    }""")
+    require(cut <= 0, f"the number of photos of a day is cut by {cut} pixels")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    settle(page)
+    step("the number of photos of a day is seen on a narrow screen")
 
 
 def dense(page):
