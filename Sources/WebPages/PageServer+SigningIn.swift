@@ -74,7 +74,8 @@ extension PageServer {
         case .wrongLink:
             return .failure(
                 .forbidden, "this link was used, or has ended",
-                action: "Ask for a new one: photoinbox web user add NAME")
+                action: options.owner == nil
+                    ? "Ask the administrator for a new link." : "For a new one, start photoinbox web again.")
         case .unfitPassword:
             return .failure(
                 .badRequest,

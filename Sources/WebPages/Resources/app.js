@@ -2,7 +2,7 @@
 import { announce, h, show } from "./dom.js";
 import { addressOf, placeOf } from "./search.js";
 import { get, prepare, remove, watch } from "./server.js";
-import { countAges } from "./text.js";
+import { countAges, sentences } from "./text.js";
 
 // What the page that is asked for consists of, beside what is loaded here: asked for at once, since one after the other would take much
 // longer on a line with a delay.
@@ -228,7 +228,7 @@ async function start() {
     try {
       person = await (await import("./sign-in.js")).useLink(main, link);
     } catch (error) {
-      remark = [error.message, error.action].filter(Boolean).join(". ");
+      remark = sentences(error.message, error.action);
     }
   }
   if (!person) {

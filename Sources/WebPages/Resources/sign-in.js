@@ -1,6 +1,7 @@
 // Signing in, by a name and a password, or by a link that is used once.
 import { h, show } from "./dom.js";
 import { post } from "./server.js";
+import { sentences } from "./text.js";
 
 /** Asks for name and password, until somebody is signed in. */
 export function signIn(main, remark) {
@@ -39,7 +40,7 @@ function form(main, title, remark, fields, verb, send) {
       try {
         done(await send(new FormData(element)));
       } catch (error) {
-        alert.textContent = [error.message, error.action].filter(Boolean).join(". ");
+        alert.textContent = sentences(error.message, error.action);
         alert.hidden = false;
         button.disabled = false;
       }

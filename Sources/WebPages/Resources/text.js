@@ -68,6 +68,10 @@ export function countAges() {
   }
 }
 
+/** Clauses as sentences; one that begins with a path begins as that does. */
 export function sentences(...texts) {
-  return texts.filter(Boolean).map((text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".")).join(" ");
+  return texts.filter(Boolean).map((text) => {
+    const isWord = /^\p{L}[\p{L}\p{M}’'-]*[,;:.]?(\s|$)/u.test(text);
+    return (isWord ? text.charAt(0).toUpperCase() + text.slice(1) : text) + (/[.!?]$/.test(text) ? "" : ".");
+  }).join(" ");
 }

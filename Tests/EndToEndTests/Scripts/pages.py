@@ -102,7 +102,7 @@ def sign_out(page):
     page.get_by_label("Name").fill("nobody")
     page.get_by_label("Password").fill("wrong password")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("the name or the password is wrong")
+    expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
     step("a wrong password is refused")
 
 

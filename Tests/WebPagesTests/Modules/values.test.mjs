@@ -7,8 +7,16 @@ import { qr } from "../../../Sources/WebPages/Resources/qr.js";
 import { read } from "../../../Sources/WebPages/Resources/read.js";
 import { Sha256 } from "../../../Sources/WebPages/Resources/sha256.js";
 import { shots } from "../../../Sources/WebPages/Resources/shots.js";
+import { sentences } from "../../../Sources/WebPages/Resources/text.js";
 
 const MIB = 1 << 20;
+
+test("clauses become sentences, and paths stay as they are", () => {
+  assert.equal(sentences("too many tries", null, "Wait a minute."), "Too many tries. Wait a minute.");
+  assert.equal(sentences("it’s there, now"), "It’s there, now.");
+  assert.equal(sentences("über"), "Über.");
+  for (const path of ["in/fake.jpg", "fake.jpg", "a_b"]) assert.equal(sentences(`${path} is not where it was put`), `${path} is not where it was put.`);
+});
 
 test("a chunk shrinks below a limit that nobody told, and stays there", () => {
   const pace = new Pace();
