@@ -1,7 +1,7 @@
 import Filing
 import HTTPValues
 
-/// The pages of people and of guests, and their parts, which are in the program. The parts are named below a hash of all of them, so
+/// The pages of people, of guests and of addresses at which there is nothing, and their parts, which are in the program. The parts are named below a hash of all of them, so
 /// that a browser never has parts of two versions, and keeps them for ever.
 enum PageAssets {
     struct Asset: Sendable {
@@ -52,10 +52,17 @@ enum PageAssets {
     /// The page of whoever has a link, likewise.
     static let guestPage = versioned(PackageResources.guest_html)
 
-    private static func versioned(_ page: [UInt8]) -> [UInt8] {
+    /// The page that says that there is nothing at an address, from which the pages' root is at `root`.
+    static func missingPage(root: String) -> [UInt8] {
+        filled(versioned(PackageResources.missing_html), "ROOT", root)
+    }
+
+    private static func versioned(_ page: [UInt8]) -> [UInt8] { filled(page, "VERSION", version) }
+
+    private static func filled(_ page: [UInt8], _ word: String, _ text: String) -> [UInt8] {
         Array(
-            String(decoding: page, as: UTF8.self).split(separator: "VERSION", omittingEmptySubsequences: false)
-                .joined(separator: version).utf8)
+            String(decoding: page, as: UTF8.self).split(separator: word, omittingEmptySubsequences: false)
+                .joined(separator: text).utf8)
     }
 
     static func asset(named name: String) -> Asset? {

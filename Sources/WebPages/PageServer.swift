@@ -62,7 +62,10 @@ package struct PageServer: Sendable {
             let fields = [("DAV", "1, 2"), ("MS-Author-Via", "DAV"), ("Allow", "OPTIONS, GET, HEAD")]
             return WebResponse(.ok, WebResponse.guards(of: .bytes) + fields)
         }
-        guard let route = Route(request.head.target) else { return .notFound }
+        guard let route = Route(request.head.target) else {
+            let isOpened = [.get, .head].contains(request.head.method) && request.head.prefersPages
+            return isOpened ? .missingPage(request.head.target) : .notFound
+        }
         guard route.methods.contains(request.head.method) else {
             let allowed = route.methods.map(\.rawValue).joined(separator: ", ")
             return .failure(

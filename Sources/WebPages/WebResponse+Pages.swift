@@ -69,5 +69,13 @@ extension WebResponse {
         json(.object([JSONField("message", message), JSONField("action", action)]), status, fields: fields)
     }
 
+    /// For a person who opens an address at which there is nothing.
+    static func missingPage(_ target: RequestTarget) -> WebResponse {
+        // The page's addresses are relative: it works below any path.
+        let depth = target.segments.count - (target.isDirectory ? 0 : 1)
+        let root = depth > 0 ? String(repeating: "../", count: depth) : "./"
+        return WebResponse(.html, .bytes(PageAssets.missingPage(root: root)), .notFound)
+    }
+
     static var notFound: WebResponse { failure(.notFound, "there is nothing at this address") }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Parts of the page")
 struct PageAssetsTests {
     static let directory = "Sources/WebPages/Resources"
-    static let pages = ["page.html", "guest.html"]
+    static let pages = ["page.html", "guest.html", "missing.html"]
 
     private func parts() throws -> [String: String] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -118,6 +118,33 @@ struct PageServerTests {
         #expect(try await status("POST", "/nothing", nil) == .notFound)
     }
 
+    @Test("Where there is nothing, a browser gets a page with a link to the pages, and a program a value")
+    func missing() async throws {
+        let server = try World().server()
+        let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+        func answer(_ path: String, _ accept: String, _ method: String = "GET") async throws -> (WebResponse, String) {
+            let answer = await server.answer(to: try request(method, path, [(name: "Accept", value: accept)]))
+            guard case .bytes(let bytes) = answer.body else { return (answer, "") }
+            return (answer, String(decoding: bytes, as: UTF8.self))
+        }
+        for (path, root) in [
+            ("/nothere", "./"), ("/not/here", "../"), ("/not/here/", "../../"), ("/s/old/app.js", "../../"),
+        ] {
+            let (found, text) = try await answer(path, browser)
+            #expect(
+                found.status == .notFound && found.fields.contains { $0 == ("Content-Type", MediaType.html.rawValue) })
+            #expect(
+                found.fields.contains { $0.name == "Content-Security-Policy" && $0.value.contains("style-src 'self'") })
+            #expect(
+                text.contains("href=\"\(root)\"") && text.contains("href=\"\(root)s/\(PageAssets.version)/style.css\""))
+            #expect(!text.contains("ROOT") && !text.contains("VERSION") && !text.contains("here\""))
+        }
+        for (accept, method) in [("*/*", "GET"), ("application/json, text/html", "GET"), (browser, "POST")] {
+            let (found, text) = try await answer("/nothere", accept, method)
+            #expect(found.status == .notFound && text.contains("there is nothing at this address"), "\(accept)")
+        }
+    }
+
     @Test("What changes something comes from the page: by its field, its site and its type")
     func forged() async throws {
         let world = try World()
