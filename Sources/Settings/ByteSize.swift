@@ -3,12 +3,12 @@
 package struct ByteSize: Hashable, Sendable {
     package let bytes: UInt64
 
-    init(bytes: UInt64) { self.bytes = bytes }
+    package init(bytes: UInt64) { self.bytes = bytes }
 
-    /// Reads digits and at most one unit; nil for any other text, and for sizes that are too large.
+    /// Reads digits and at most one unit, a capital or a small letter; nil for any other text, and for sizes that are too large.
     package init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let count = UInt64(digits), let shift = Self.units[String(text.dropFirst(digits.count))] else {
+        guard let count = UInt64(digits), let shift = Self.units[text.dropFirst(digits.count).uppercased()] else {
             return nil
         }
         let (bytes, overflow) = count.multipliedReportingOverflow(by: 1 << shift)

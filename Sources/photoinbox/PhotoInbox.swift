@@ -117,7 +117,7 @@ private struct Ending {
                 let command = HelpText.command(in: arguments).map { " " + $0.name } ?? ""
                 fail(
                     CommandFailure(
-                        ExitStatus(reported: status), Self.oneLine(PhotoInbox.message(for: error)),
+                        ExitStatus(reported: status), Self.withForm(Self.oneLine(PhotoInbox.message(for: error))),
                         action: "See: photoinbox\(command) --help"), arguments)
             }
         }
@@ -147,6 +147,26 @@ private struct Ending {
             let isFirstItem = text.hasSuffix(":")
             text += line.offset == 0 ? "\(item)" : isFirstItem || item == line.element ? " \(item)" : ", \(item)"
         }
+    }
+
+    /// The form of values, by what the parser says that it does not have.
+    private static let forms: [(ending: String, form: String)] =
+        [
+            ("--near <area>'", "write LATITUDE,LONGITUDE,DISTANCE, such as 54.32,10.12,5km"),
+            ("--bbox <area>'", "write WEST,SOUTH,EAST,NORTH, such as 9.9,53.4,10.3,53.7"),
+            (" <size>'", "write a number of bytes, or of K, M, G or T, such as 20G"),
+            (" <port>'", "write a number from 0 to 65535"),
+        ]
+        + ["number", "n", "pixels", "bits", "stars"].map {
+            (ending: " <\($0)>'", form: "write a whole number")
+        }
+
+    /// What the parser only refuses, with what it must be.
+    private static func withForm(_ message: String) -> String {
+        guard message.hasPrefix("The value '"), message.contains("' is invalid for '-"),
+            let (_, form) = forms.first(where: { message.hasSuffix($0.ending) })
+        else { return message }
+        return "\(message): \(form)"
     }
 
     func exit() -> Never {

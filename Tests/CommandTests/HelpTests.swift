@@ -80,6 +80,20 @@ import Testing
         let list = try await photoinbox(["top", "--view", "nix"], in: ScratchDirectory())
         #expect(list.status == 64 && list.errors.contains("following: inboxes, files, "), "\(list.errors)")
         #expect(list.errors.split(separator: "\n").count == 1)
+        // What a value must be like is said.
+        for (words, form) in [
+            (["web", "link", "add", "oma", "--until", "2099-12-31", "--quota", "20X"], "such as 20G"),
+            (["verify", "--rate", "fast"], "such as 20G"), (["web", "--port", "x"], "a number from 0 to 65535"),
+            (["search", "--near", "here"], "LATITUDE,LONGITUDE,DISTANCE, such as 54.32,10.12,5km"),
+            (["search", "--bbox", "1,2"], "WEST,SOUTH,EAST,NORTH, such as"),
+            (["list", "--limit", "x"], "a whole number"),
+            (["tail", "-n", "x"], "a whole number"), (["similar", "--distance", "x"], "a whole number"),
+            (["web", "user", "add", "ana", "--address", "photos.example.org"], "like https://photos.example.org/"),
+            (["web", "user", "add", "ana", "--address", "https:///"], "like https://photos.example.org/"),
+        ] {
+            let result = try await photoinbox(words, in: ScratchDirectory())
+            #expect(result.status == 64 && result.errors.contains(form), "\(words): \(result.errors)")
+        }
         let object = try await photoinbox(["show", "--json"], in: ScratchDirectory())
         let error = try JSONSerialization.jsonObject(with: Data(object.errors.utf8)) as? [String: Any]
         #expect((error?["error"] as? [String: Any])?["exit_status"] as? Int == 64)

@@ -87,6 +87,7 @@ extension EndToEnd {
             let pages = try house.pages()
             let address = try await pages.address()
             let added = try await house.ask("web", "link", "add", "oma", "--until", "2099-12-31", "--quota", "1G")
+            #expect(added.text.contains("photos of 1G in all"), "\(added.lines)")
             let door = try #require(added.text.firstMatch(of: #/d/[0-9a-f]{64}\//#), "\(added.lines)").output
             try await browser.run(
                 "drop", [address, String(address.prefix { $0 != "#" } + door)], in: shots,

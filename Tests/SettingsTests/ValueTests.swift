@@ -21,17 +21,21 @@ struct ValueTests {
     ])
     func invalidSpanIsRefused(text: String) { #expect(TimeSpan(text) == nil) }
 
-    @Test(arguments: [
+    private static let sizes: [(String, UInt64)] = [
         ("0", 0), ("1", 1), ("512K", 512 << 10), ("200M", 200 << 20), ("3G", 3 << 30), ("2T", 2 << 40),
-        ("1024K", 1 << 20),
-    ])
+        ("1024K", 1 << 20), ("100k", 100 << 10), ("1g", 1 << 30),
+    ]
+
+    @Test(arguments: sizes)
     func sizesAreReadAndPrinted(text: String, bytes: UInt64) throws {
         let size = try #require(ByteSize(text))
         #expect(size.bytes == bytes)
         #expect(ByteSize(size.description) == size)
     }
 
-    @Test(arguments: ["", "G", "-1", "+1", "1.5G", "1 G", "1g", "1GB", "1GiB", "99999999999999999999", "9000000T", "٣"])
+    @Test(arguments: [
+        "", "G", "-1", "+1", "1.5G", "1 G", "1gb", "1GB", "1GiB", "99999999999999999999", "9000000T", "٣",
+    ])
     func invalidSizeIsRefused(text: String) { #expect(ByteSize(text) == nil) }
 
     @Test(arguments: [

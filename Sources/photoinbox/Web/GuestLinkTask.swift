@@ -3,6 +3,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import Reporting
+import Settings
 import SystemPackage
 import WebAccounts
 
@@ -64,7 +65,7 @@ enum GuestLinkTask {
         for link in links {
             table.add([
                 link.label, Self.text(link.end) + (link.end <= now ? ", ended" : ""),
-                link.quota.map { HumanText.bytes($0) } ?? "none",
+                link.quota.map { "\(ByteSize(bytes: $0))" } ?? "none",
             ])
         }
         try printOut(table.rendered(Terminal.style(.never)))
@@ -75,5 +76,5 @@ enum GuestLinkTask {
         return "\(clock.date(end)) \(clock.timeOfDay(end))"
     }
 
-    private static func text(_ quota: UInt64?) -> String { quota.map { " of \(HumanText.bytes($0)) in all" } ?? "" }
+    private static func text(_ quota: UInt64?) -> String { quota.map { " of \(ByteSize(bytes: $0)) in all" } ?? "" }
 }

@@ -78,7 +78,8 @@ struct WebCommand: DaemonCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The address at which people reach the pages, for the link.", valueName: "address"))
+            "The address at which people reach the pages, for the link, with https:// or http://.", valueName: "address"
+        ))
     var address = "http://localhost:8420/"
 
     @Option(
@@ -123,6 +124,9 @@ struct WebCommand: DaemonCommand {
             throw ValidationError(
                 "The words are user add NAME, user remove NAME or user list; link with the same; or device add PERSON NAME, device remove PERSON NAME or device list."
             )
+        }
+        if !Self.isAddress(address) {
+            throw ValidationError("--address must be like https://photos.example.org/")
         }
         if case .add(let name) = task, !Person.isName(name) {
             throw ValidationError("A name has at most 64 letters, digits, and the characters . _ - @")
@@ -180,6 +184,15 @@ struct WebCommand: DaemonCommand {
     }
 
     // MARK: - People
+
+    /// Whether links can be made of it.
+    private static func isAddress(_ text: String) -> Bool {
+        guard let scheme = ["https://", "http://"].first(where: { text.lowercased().hasPrefix($0) }) else {
+            return false
+        }
+        let rest = text.dropFirst(scheme.count)
+        return !rest.isEmpty && rest.first != "/" && !rest.contains { $0.isWhitespace || "#?".contains($0) }
+    }
 
     private var base: String { address.hasSuffix("/") ? address : address + "/" }
 
