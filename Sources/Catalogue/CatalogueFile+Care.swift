@@ -33,7 +33,16 @@ extension CatalogueFile {
         at time: FileTime
     ) throws(CatalogueError) -> [Adoption] {
         try write("taking photos of the library into the catalogue") { db in
-            try photos.map { try adopt($0, sidecars[$0.libraryPath], missing, time, db) }
+            // A sidecar comes back with its photo, whose name may be a later one.
+            let order = [false, true].flatMap { isSidecar in
+                photos.indices.filter { photos[$0].part.isSidecar == isSidecar }
+            }
+            var results: [Int: Adoption] = [:]
+            for index in order {
+                let photo = photos[index]
+                results[index] = try adopt(photo, sidecars[photo.libraryPath], missing, time, db)
+            }
+            return photos.indices.compactMap { results[$0] }
         }
     }
 
@@ -57,17 +66,19 @@ extension CatalogueFile {
         let same = try db.rows(
             """
             SELECT id, library, library_path FROM photo
-            WHERE sha256 = ? AND superseded_at IS NULL AND role \(comparison) 'sidecar' ORDER BY id
-            """, [hash])
+            WHERE sha256 = ? AND superseded_at IS NULL AND role \(comparison) 'sidecar'
+            ORDER BY CASE WHEN library_path = ? THEN 0 ELSE 1 END, id
+            """, [hash, photo.libraryPath])
         for row in same {
             let id: Int64 = try row.value("id")
             let path = try row.path("library_path")
             let isUnderWay = "SELECT EXISTS (SELECT 1 FROM request WHERE \(Self.isUnderWay("?", db)))"
             if try db.value(Bool.self, isUnderWay, [id]) == true { return .beingFiled }
-            // One that was moved to a bucket is back, in the library; a sidecar, if it is this one's.
+            // One that was moved to a bucket is back, in the library.
             let isBack =
                 try photo.library.isAbsolute && !row.path("library").isAbsolute
-                && (!photo.part.isSidecar || path == photo.libraryPath)
+                && (!photo.part.isSidecar
+                    || Self.isBack(photo.libraryPath, from: path, beside: photosOfSet(id, in: photo.library, db)))
             guard missing.contains(id) || isBack else {
                 // Two photos may have sidecars of the same bytes.
                 if photo.part.isSidecar { continue }
@@ -97,6 +108,18 @@ extension CatalogueFile {
         _ = try db.insert(outcome.columns, into: "outcome")
         try bindAdopted(id, photo, db)
         return .adopted(id)
+    }
+
+    /// Returns the paths of those photos of a sidecar's set that are in `library`.
+    private func photosOfSet(
+        _ sidecar: Int64, in library: BytePath, _ db: any CatalogueTransaction
+    ) throws -> [BytePath] {
+        try db.rows(
+            """
+            SELECT library_path FROM photo WHERE set_id = (SELECT set_id FROM photo WHERE id = ?) AND library = ?
+                AND superseded_at IS NULL AND role IS DISTINCT FROM 'sidecar'
+            """, [sidecar, library]
+        ).map { try $0.path("library_path") }
     }
 
     /// Whether the record of this file was struck, so that ``adopt(_:missing:sidecars:at:)`` restores it.

@@ -94,17 +94,35 @@ extension CatalogueFile {
 
     func commit(_ filings: [FilingCommit], _ set: SetPlace?, _ db: any CatalogueTransaction) throws -> [FiledIDs] {
         let ids = try filings.map { try commit($0, db) }
-        try assign(ids.map(\.photo), to: set, db)
+        let replaces = filings.contains { !$0.supersedes.isEmpty }
+        try assign(ids.map(\.photo), to: set, replaces: replaces, db)
+        for (filing, id) in zip(filings, ids) where filing.photo.part.isSidecar {
+            try replaceMoved(by: filing, id.photo, db)
+        }
         return ids
     }
 
-    private func assign(_ photos: [Int64], to set: SetPlace?, _ db: any CatalogueTransaction) throws {
+    /// - Parameter replaces: whether a photo has the place of an older one, and so its set.
+    private func assign(
+        _ photos: [Int64], to set: SetPlace?, replaces: Bool, _ db: any CatalogueTransaction
+    ) throws {
         let number: Int64
         switch set {
         case nil: return
         case .new:
             guard photos.count > 1, let first = photos.first else { return }
-            number = first
+            guard replaces else {
+                number = first
+                break
+            }
+            // The rest of that set may be elsewhere, or come later.
+            let list = photos.map(String.init).joined(separator: ", ")
+            number =
+                try db.value(Int64.self, "SELECT min(set_id) FROM photo WHERE id IN (\(list))") ?? first
+            for photo in photos {
+                try db.run("UPDATE photo SET set_id = coalesce(set_id, ?) WHERE id = ?", [number, photo])
+            }
+            return
         case .joining(let anchor):
             number =
                 try db.value(Int64.self, "SELECT coalesce(set_id, id) FROM photo WHERE id = ?", [anchor])
@@ -277,21 +295,13 @@ extension CatalogueFile {
         try requireUnrecorded(photo, db)
         let id = try db.insert(filing.columns, into: "photo")
         if let old = filing.supersedes.first {
-            // It replaces the old one in its set, too.
-            try db.run("UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ?) WHERE id = ?", [old, id])
+            // It replaces the old one in its set, too, unless that had the same path alone.
+            try db.run(
+                "UPDATE photo SET set_id = (SELECT set_id FROM photo WHERE id = ? AND sha256 = ?) WHERE id = ?",
+                [old, photo.sha256, id])
         }
         for old in filing.supersedes {
             try db.run("UPDATE photo SET superseded_by = ? WHERE id = ?", [id, old])
-        }
-        if photo.part.isSidecar {
-            // Contents tell photos apart, and not sidecars: this is one that was moved to a bucket and is back.
-            try db.run(
-                """
-                UPDATE photo SET superseded_at = ?, superseded_by = ?
-                WHERE sha256 = ? AND role = 'sidecar' AND library_path = ? AND substr(library, 1, 4) = ?
-                    AND superseded_at IS NULL
-                """,
-                [filing.filedAt.nanosecondsSince1970, id, photo.sha256, photo.libraryPath, BytePath("http")])
         }
         let operation = try db.insert(filing.outcome(photo: id).columns, into: "outcome")
         let changed = try db.rowsChanged(
@@ -302,6 +312,25 @@ extension CatalogueFile {
                 .noSuchIntent(filing.intent), "recording a filing", "there is no begun intent \(filing.intent)")
         }
         return FiledIDs(photo: id, outcome: operation)
+    }
+
+    /// Has a sidecar take the place of that which was moved to a bucket, if it is that one, and is back: contents tell photos
+    /// apart, and not sidecars, so that it must be in the set, and a photo of the set in the library.
+    private func replaceMoved(by filing: FilingCommit, _ id: Int64, _ db: any CatalogueTransaction) throws {
+        let photo = filing.photo
+        try db.run(
+            """
+            UPDATE photo SET superseded_at = ?, superseded_by = ?
+            WHERE sha256 = ? AND role = 'sidecar' AND (library_path = ? OR original_name = ?) AND \(Self.isInBucket())
+                AND set_id = (SELECT own.set_id FROM photo AS own WHERE own.id = ?)
+                AND EXISTS (SELECT 1 FROM photo AS other WHERE other.set_id = photo.set_id
+                    AND other.superseded_at IS NULL AND other.role IS DISTINCT FROM 'sidecar'
+                    AND substr(other.library, 1, 1) = ?)
+            """,
+            [
+                filing.filedAt.nanosecondsSince1970, id, photo.sha256, photo.libraryPath, photo.originalName,
+                Self.notInBucket, id, Self.notInBucket,
+            ])
     }
 
     /// Requires that a photo whose file was found missing may be filed again, or its place be another's: that its file is not
