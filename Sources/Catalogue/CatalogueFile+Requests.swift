@@ -116,7 +116,11 @@ extension CatalogueFile {
     package func hasMoves(underWay: Bool = false) throws(CatalogueError) -> Bool {
         let steps = underWay ? "step = 'begun'" : "step IN ('begun', 'done')"
         return try read("reading requests") { db in
-            try db.value(Bool.self, "SELECT EXISTS (SELECT 1 FROM request WHERE what = 'store' AND \(steps))") == true
+            let request = "SELECT EXISTS (SELECT 1 FROM request WHERE what = 'store' AND \(steps))"
+            if try db.value(Bool.self, request) == true { return true }
+            // A catalogue that was made anew may know the photos, and not the requests.
+            let photo = "SELECT EXISTS (SELECT 1 FROM photo WHERE \(Self.isInBucket()))"
+            return try !underWay && db.value(Bool.self, photo, [Self.notInBucket]) == true
         }
     }
 

@@ -51,14 +51,11 @@ package final class CatalogueRebuilding {
         return try open()
     }
 
-    /// Records in the new catalogue which photos are in buckets alone: the library does not show them.
-    package func keepMoved(in catalogue: CatalogueFile, now: FileTime) throws(CatalogueError) {
-        var last: Int64 = 0
-        while let page = try old?.photos(after: last, limit: 500), let end = page.last {
-            let moved = page.map(\.photo).filter(\.isInBucket)
-            if !moved.isEmpty { _ = try catalogue.adopt(moved, at: now) }
-            last = end.id
-        }
+    /// Records in the new catalogue which photos are in buckets alone: the library, whose photos are recorded there by then,
+    /// does not show them. Returns why the old one could not be read for that, or not whole.
+    package func keepMoved(in catalogue: CatalogueFile) throws(CatalogueError) -> CatalogueError? {
+        guard let old else { return nil }
+        return try catalogue.keepMoved(of: old)
     }
 
     /// Closes and deletes the new catalogue; the old one stays.

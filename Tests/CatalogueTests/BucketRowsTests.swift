@@ -1,4 +1,5 @@
 import FileValues
+import PhotoFormats
 import PhotoModel
 import Testing
 
@@ -70,6 +71,120 @@ struct BucketRowsTests {
         return try catalogue.photos(inSetOf: stored).map {
             "\($0.photo.libraryPath)\($0.photo.isInBucket ? "*" : "")"
         }.sorted()
+    }
+
+    @Test("A catalogue that is made anew has the sets of moved photos as they were, whatever their names are")
+    func sets() throws {
+        let (place, other) = (try Place(), try Place())
+        let (old, new) = (try place.open(), try other.open())
+        // Of one path in the inbox.
+        let pairs = try ["2015", "2018"].enumerated().map { index, year in
+            try file(
+                old,
+                [
+                    record(UInt8(2 * index + 1), "picture", "\(year)/a.jpg"),
+                    record(UInt8(2 * index + 2), "raw", "\(year)/a.dng"),
+                ])
+        }
+        let live = try file(
+            old,
+            [
+                record(5, "picture", "2016/x.heic", key: "card/x", content: "L"),
+                record(6, "film", "2016/y.mov", key: "card/y", content: "L"),
+            ])
+        try move(old, pairs.flatMap(\.self) + live)
+        // Another photo has the free name, and its sidecar; then a raw file and a sidecar of the moved one come.
+        let namesake = record(7, "picture", "2015/a.jpg")
+        try file(old, [namesake])
+        let late = [record(8, "raw", "2015/a-2.dng"), record(9, "sidecar", "2015/a.xmp")]
+        try file(old, late, .joining(photo: pairs[0][0]))
+        try file(old, [record(10, "picture", "2017/alone.jpg")])
+        try move(old, [try #require(try old.photo(withHash: photo(10).sha256)).id])
+
+        _ = try new.adopt(([namesake] + late).map { found($0) }, at: noon)
+        #expect(try set(new, of: 9) == ["2015/a.jpg", "2015/a.xmp"], "by their names in the library")
+        for _ in 0..<2 {
+            #expect(try new.keepMoved(of: old) == nil)
+            #expect(try set(new, of: 1) == ["2015/a-2.dng", "2015/a.dng*", "2015/a.jpg*", "2015/a.xmp"])
+            #expect(try set(new, of: 3) == ["2018/a.dng*", "2018/a.jpg*"])
+            #expect(try set(new, of: 6) == ["2016/x.heic*", "2016/y.mov*"])
+            #expect(try set(new, of: 7) == ["2015/a.jpg"])
+            #expect(try set(new, of: 10) == ["2017/alone.jpg*"])
+            #expect(try new.totals().photos == old.totals().photos)
+        }
+        // What comes later finds its set by the inbox's names, as before.
+        #expect(
+            try new.filedSet(SetQuery(inbox: "card", keys: [Array("card/x".utf8)])).map(\.photo.sha256)
+                == [photo(5).sha256, photo(6).sha256])
+    }
+
+    @Test("What was copied back into the library is not recorded in the bucket as well, but for what others have there")
+    func copiedBack() throws {
+        let (place, other) = (try Place(), try Place())
+        let (old, new) = (try place.open(), try other.open())
+        func sidecar(_ path: String, key: String) -> PhotoRecord { record(9, "sidecar", path, key: key) }
+        let sets = try ["a", "b", "c"].enumerated().map { index, name in
+            try file(
+                old,
+                [
+                    record(UInt8(index + 1), "picture", "2015/\(name).jpg", key: name),
+                    sidecar("2015/\(name).xmp", key: name),
+                ])
+        }
+        try move(old, sets.flatMap(\.self))
+        // a is back, b in another directory; of c the name is that of a stranger, whose sidecar has the same bytes.
+        let stranger = [record(4, "picture", "2015/c.jpg"), sidecar("2015/c.xmp", key: "c")]
+        try file(old, stranger)
+        let files = [
+            found(record(1, "picture", "2015/a.jpg")), found(sidecar("2015/a.xmp", key: "a")),
+            found(record(2, "picture", "2015/b.jpg"), at: "album/b.jpg"),
+            found(sidecar("2015/b.xmp", key: "b"), at: "album/b.xmp"),
+        ]
+        _ = try new.adopt(files + stranger.map { found($0) }, at: noon)
+        #expect(try new.keepMoved(of: old) == nil)
+        #expect(try set(new, of: 1) == ["2015/a.jpg", "2015/a.xmp"])
+        #expect(try set(new, of: 2) == ["album/b.jpg", "album/b.xmp"])
+        #expect(try set(new, of: 3) == ["2015/c.jpg*", "2015/c.xmp*"])
+        #expect(try set(new, of: 4) == ["2015/c.jpg", "2015/c.xmp"])
+        #expect(try new.totals().photos == 8)
+    }
+
+    @Test("Moved photos are found by their words after the catalogue was made anew, and it is known who moved them")
+    func searched() throws {
+        let (place, other) = (try Place(), try Place())
+        let (old, new) = (try place.open(), try other.open())
+        let id = try file(old, [record(1, "picture", "2015/a.jpg")])[0]
+        var metadata = PhotoMetadata()
+        metadata.title = "Möwen"
+        metadata.lens = "RF 50mm"
+        metadata.position = PhotoMetadata.Position(latitude: 54.32, longitude: 10.12)
+        var batch = MetadataBatch()
+        batch.add(
+            MetadataDecision([.xmp: metadata]), of: DuePhoto(stored: try #require(try old.photo(id: id)), turn: 0))
+        try old.record(batch)
+        try move(old, [id])
+        try new.file(7)
+        #expect(try !new.hasMoves())
+        #expect(try new.keepMoved(of: old) == nil)
+        let kept = try #require(try new.photo(withHash: photo(1).sha256))
+        for word in ["mowen", "rf"] {
+            var query = SearchQuery()
+            query.words = [word]
+            #expect(try new.search(query).compactMap { $0.photo?.id } == [kept.id], "\(word)")
+        }
+        #expect(try new.metadata(ofPhoto: kept.id) == old.metadata(ofPhoto: id))
+        #expect(kept.filedAt == noon && kept.photo.inbox == "card")
+        let outcome = try #require(try new.outcomes(ofPhoto: kept.id).first)
+        let request = try #require(try new.requests(ofOutcome: outcome.id).first)
+        #expect(request.request.what == .store && request.request.photoID == kept.id)
+        #expect(request.request.userName == "ana" && request.endedAt == noon)
+        // An emptied library is no new one, also where the requests are not known.
+        #expect(try new.hasMoves() && !new.hasMoves(underWay: true))
+        try new.write("a test") { db in try db.run("DELETE FROM request") }
+        #expect(try new.hasMoves())
+        let back = try new.adopt([found(record(1, "picture", "2015/a.jpg"))], at: noon)
+        #expect(back == [.moved(kept.id, from: "2015/a.jpg")])
+        #expect(try !new.hasMoves())
     }
 
     @Test("A sidecar takes the place of one in a bucket if its photo is back, and not because it has the same bytes")

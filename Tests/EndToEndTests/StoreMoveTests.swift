@@ -143,6 +143,8 @@ extension EndToEnd.Storing {
         #expect(rebuilt.status == 0, "\(rebuilt.lines)")
         let verified = try await house.ask("verify")
         #expect(verified.status == 0 && verified.text.contains("1 photo is in \(bucket)"), "\(verified.lines)")
+        let explained = try await house.ask("explain", "inbox/a.jpg")
+        #expect(explained.text.contains("to a bucket"), "\(explained.lines)")
         let last = try await house.start(configuration: Self.configuration)
         expect(try await server.run("get", "--until", "2017", bucket), ends: 0, with: "1 brought back")
         try await last.line(holding: "as \(before.keys.first ?? "")")

@@ -85,9 +85,9 @@ struct RebuildCommand: DaemonCommand {
                 try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
             let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
             let summary = try run(adoption, display, interruption)
-            do throws(CatalogueError) { try rebuilding.keepMoved(in: catalogue, now: Moment.now.wall) } catch {
+            if let loss = try rebuilding.keepMoved(in: catalogue) {
                 printRemark(
-                    "photos that were moved to a bucket are not recorded: the old catalogue cannot be read: \(error)",
+                    "photos that were moved to a bucket are not recorded: the old catalogue cannot be read: \(loss)",
                     asJSON: output.json)
             }
             let placeNames = PlaceNames(
