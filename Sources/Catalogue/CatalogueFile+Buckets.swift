@@ -62,6 +62,15 @@ extension CatalogueFile {
         return loss
     }
 
+    /// The same, of the damaged file that opening set aside. Returns nil if there was none.
+    package func keepMovedOfSetAside() throws(CatalogueError) -> CatalogueError? {
+        guard let setAside else { return nil }
+        let old: CatalogueFile
+        do throws(CatalogueError) { old = try Self.openForReading(setAside.path) } catch { return error }
+        defer { old.close() }
+        return try keepMoved(of: old)
+    }
+
     /// Returns the sets whose first photo in a bucket is one of `ids`.
     private func movedSets(_ ids: ClosedRange<Int64>) throws(CatalogueError) -> [MovedSet] {
         try read("reading which photos are in buckets") { db in

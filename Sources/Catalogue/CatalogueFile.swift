@@ -74,6 +74,8 @@ package final class CatalogueFile: Sendable {
             removeDamageMark(of: path)
             let catalogue = try CatalogueFile(writing: path, setAside: SetAside(path: aside, reason: error.message))
             try catalogue.beginRebuilding(at: now)
+            // At once, since the next start does not know which file it was.
+            _ = try? catalogue.keepMovedOfSetAside()
             return catalogue
         }
     }

@@ -21,6 +21,8 @@ package final class CatalogueRebuilding {
     private let path: BytePath
     private let lock: StateLock
     private let isThere: Bool
+    /// Why the catalogue in use cannot be opened.
+    private let damage: CatalogueError?
 
     /// Acquires the lock. Throws ``StateLock/Taken`` while a daemon runs.
     package init(_ path: BytePath, state: BytePath) throws {
@@ -30,10 +32,10 @@ package final class CatalogueRebuilding {
         let directory = try openDirectory(state)
         try directory.openBeneath("lock", [.read, .nonBlocking]).giveToOwner(of: directory)
         isThere = (try? FileStatus(at: path)) != nil
-        do throws(CatalogueError) { old = try CatalogueFile.openForReading(Self.text(path)) } catch {
+        do throws(CatalogueError) { (old, damage) = (try CatalogueFile.openForReading(Self.text(path)), nil) } catch {
             // One that is unreadable only now must not be replaced.
             guard [.missing, .corrupt].contains(error.code) else { throw error }
-            old = nil
+            (old, damage) = (nil, error.code == .corrupt ? error : nil)
         }
     }
 
@@ -54,7 +56,7 @@ package final class CatalogueRebuilding {
     /// Records in the new catalogue which photos are in buckets alone: the library, whose photos are recorded there by then,
     /// does not show them. Returns why the old one could not be read for that, or not whole.
     package func keepMoved(in catalogue: CatalogueFile) throws(CatalogueError) -> CatalogueError? {
-        guard let old else { return nil }
+        guard let old else { return damage }
         return try catalogue.keepMoved(of: old)
     }
 

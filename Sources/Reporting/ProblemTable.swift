@@ -293,8 +293,12 @@ extension ProblemCode {
                 action: "install that version again, or a newer one", see: manual)
         case .catalogueRebuilding:
             ProblemRow(
-                .stopped, title: "catalogue was lost and is being rebuilt from the library: {path}", effect: waiting,
-                action: "none needed: filing resumes when it is complete", see: manual)
+                .stopped, title: "catalogue was lost and is being rebuilt from the library: {path}",
+                effect:
+                    "{count|photo waits in its inbox|photos wait in their inboxes}, untouched; photos that were moved to a bucket are recorded only as far as the old catalogue can be read",
+                action:
+                    "none needed for photos of the library: filing resumes when it is complete; if some are in a bucket, restore a copy of the catalogue instead",
+                see: manual)
         case .catalogueReplaced:
             ProblemRow(
                 .stopped, title: "catalogue was removed or replaced while it was open: {path}: {reason}",

@@ -1,4 +1,5 @@
 import FileValues
+import Foundation
 import PhotoFormats
 import PhotoModel
 import Testing
@@ -274,5 +275,33 @@ struct BucketRowsTests {
             }, set: .new)
         #expect(try set(catalogue, of: 4) == ["2015/a.dng", "2015/b.dng"])
         #expect(try set(catalogue, of: 1) == ["2015/a-2.jpg", "2015/a-2.xmp", "2015/a.mov"])
+    }
+
+    @Test(
+        "A damaged catalogue that is set aside leaves what is readable of photos in buckets to the new one",
+        .tags(.file))
+    func damaged() throws {
+        let place = try Place()
+        let old = try place.open()
+        try move(old, try file(old, [record(1, "picture", "2015/a.jpg"), record(2, "raw", "2015/a.dng")]))
+        try file(old, [record(3, "picture", "2015/c.jpg")])
+        let (size, page) = try old.read("finding the page of an index") { db in
+            (
+                try #require(try db.value(Int.self, "PRAGMA page_size")),
+                try #require(
+                    try db.value(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'outcome_path'"))
+            )
+        }
+        try old.closeWhole()
+        let file = try FileHandle(forUpdating: URL(filePath: place.path))
+        try file.seek(toOffset: UInt64(size * (page - 1)))
+        try file.write(contentsOf: Data(repeating: 0xFF, count: size))
+        try file.close()
+        let new = try place.open()
+        #expect(try new.setAside != nil && new.isRebuilding())
+        #expect(try set(new, of: 1) == ["2015/a.dng*", "2015/a.jpg*"])
+        #expect(try new.totals().photos == 2)
+        #expect(try new.keepMovedOfSetAside() == nil)
+        #expect(try new.totals().photos == 2)
     }
 }

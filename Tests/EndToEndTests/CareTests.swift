@@ -261,6 +261,22 @@ extension EndToEnd {
             #expect(try await house.askByState("verify").output.contains("2 photos"))
         }
 
+        @Test("A catalogue that cannot be read, and may know of photos in a bucket, is not replaced without an option")
+        func unreadable() async throws {
+            let (house, _) = try await House.filled()
+            for ending in ["-wal", "-shm"] { unlink(house.path("st/catalogue.sqlite\(ending)")) }
+            let garbage = Data(repeating: 7, count: 10_000)
+            try garbage.write(to: URL(filePath: house.path("st/catalogue.sqlite")))
+            let rebuild = ["rebuild", "--library", house.library]
+            var answer = try await house.askByState(rebuild)
+            #expect(answer.status == 3 && answer.output.contains("photos in a bucket may be missing"), "\(answer)")
+            #expect(try Data(contentsOf: URL(filePath: house.path("st/catalogue.sqlite"))) == garbage)
+            answer = try await house.askByState(rebuild + ["--yes"])
+            #expect(answer.status == 0 && answer.output.contains("4 photos"), "\(answer)")
+            #expect(answer.output.contains("photos in a bucket that it alone knew are not recorded"), "\(answer)")
+            #expect(try await house.askByState("verify").output.contains("4 photos"))
+        }
+
         @Test("The log of a removed catalogue is not used for the new one")
         func logAlone() async throws {
             let (house, _) = try await House.filled()

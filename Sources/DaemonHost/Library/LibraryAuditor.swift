@@ -337,6 +337,17 @@ actor LibraryAuditor: DaemonPart {
         guard read.device == now.device, read.identity.inode == now.identity.inode else {
             throw SystemCallError("stat", .noSuchFileOrDirectory, path: library)
         }
+        // Once more, for sets of which a part is in the library.
+        var loss: CatalogueError?
+        do throws(CatalogueError) { loss = try catalogue.keepMovedOfSetAside() } catch {
+            if error.isTransient { throw error }
+            loss = error
+        }
+        if let loss {
+            log.logger.warning(
+                "the damaged catalogue cannot be read, or not whole; photos in a bucket that it alone knew are not recorded: \(loss), continuing"
+            )
+        }
         try catalogue.endRebuilding()
         log.logger.notice(
             """

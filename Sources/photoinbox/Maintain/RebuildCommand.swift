@@ -28,8 +28,9 @@ struct RebuildCommand: DaemonCommand {
         the daemon wrote to sidecars (write-sidecars in photoinbox.toml). The old one is kept beside the new one
         (NAME.before-rebuild-…). The new one gets the same owner and group, even if root runs this.
 
-        If the new catalogue would have over 10 photos fewer, or more than one and over 5 % fewer, it replaces the old one only
-        after a question, or with --yes. After Ctrl-C, the next run continues; the old catalogue stays in use until the new one
+        If the new catalogue would have over 10 photos fewer, or more than one and over 5 % fewer, or if the old one cannot be
+        read, it replaces the old one only after a question, or with --yes: which photos were moved to a bucket is known from
+        the old one alone. After Ctrl-C, the next run continues; the old catalogue stays in use until the new one
         is complete.
 
         A catalogue that photoinboxd finds damaged at its start is set aside and rebuilt by the daemon itself.
@@ -49,7 +50,7 @@ struct RebuildCommand: DaemonCommand {
     @Flag(name: .customLong("dry-run"), help: "Change nothing; show what would be recorded.")
     var isDry = false
 
-    @Flag(help: "Replace the old catalogue even if the new one has far fewer photos.")
+    @Flag(help: "Replace the old catalogue even if the new one has far fewer photos, or the old one is unreadable.")
     var yes = false
 
     @OptionGroup var places: PlaceOptions
@@ -85,10 +86,12 @@ struct RebuildCommand: DaemonCommand {
                 try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
             let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
             let summary = try run(adoption, display, interruption)
-            if let loss = try rebuilding.keepMoved(in: catalogue) {
+            let loss = try rebuilding.keepMoved(in: catalogue)
+            if let loss {
+                display.clear()
                 printRemark(
-                    "photos that were moved to a bucket are not recorded: the old catalogue cannot be read: \(loss)",
-                    asJSON: output.json)
+                    "the old catalogue cannot be read, or not whole; photos in a bucket that it alone knew are not recorded: "
+                        + printable("\(loss)"), asJSON: output.json)
             }
             let placeNames = PlaceNames(
                 places.settings?.placeNames ?? StandardPlaces.placeNames(), report: display.remark)
@@ -96,7 +99,7 @@ struct RebuildCommand: DaemonCommand {
                 of: library, for: catalogue, placeNames: placeNames, work: work(interruption)
             ).run()
             let now = try catalogue.totals().photos
-            guard mayReplace(recorded, by: now, in: library, display) else {
+            guard mayReplace(recorded, by: now, in: library, isUnreadable: loss != nil, display) else {
                 try rebuilding.discard(catalogue)
                 printRemark("the old catalogue is still in use", asJSON: output.json)
                 throw CommandEnd(status: .someLeft)
@@ -164,11 +167,14 @@ struct RebuildCommand: DaemonCommand {
     }
 
     /// Whether the new one may replace the old one. An unreadable one may have had any number of photos.
-    private func mayReplace(_ old: Int?, by new: Int, in library: BytePath, _ display: ProgressDisplay) -> Bool {
+    private func mayReplace(
+        _ old: Int?, by new: Int, in library: BytePath, isUnreadable: Bool, _ display: ProgressDisplay
+    ) -> Bool {
         let isFewer = old.map { Confirmation.isNeeded($0 - new, of: $0) } ?? (new == 0)
-        if yes || !isFewer { return true }
+        if yes || !(isFewer || isUnreadable) { return true }
         let before = old.map { HumanText.count($0, "photo", "photos") } ?? "an unknown number of photos"
-        let question = "\(library) has \(HumanText.count(new, "photo", "photos")), the old catalogue \(before)."
+        var question = "\(library) has \(HumanText.count(new, "photo", "photos")), the old catalogue \(before)."
+        if isUnreadable { question += " That cannot be read whole: photos in a bucket may be missing." }
         if Confirmation.ask("\(question) Replace it?", isJSON: output.json, display) { return true }
         printRemark("\(question) If that is right, run it again with --yes", asJSON: output.json)
         return false
