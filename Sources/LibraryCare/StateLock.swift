@@ -12,9 +12,12 @@ package final class StateLock: Sendable {
     package struct Taken: Error, CustomStringConvertible {
         let path: BytePath
 
-        package var description: String {
-            "another photoinboxd works with this state directory: it holds \(path.escaped). Stop it, or give --state"
+        package var directory: BytePath { path.parent }
+        /// Without what to do.
+        package var words: String {
+            "another photoinboxd works with this state directory: it holds \(path.escaped)"
         }
+        package var description: String { "\(words). Stop it, or give --state" }
     }
 
     private let file: OwnedDescriptor

@@ -70,6 +70,7 @@ package struct DaemonAddress: Hashable, Sendable {
             }
             switch match.2 {
             case "start": return start
+            case "stop": return "Ctrl-C where it was started"
             case "status": return "its output, where it was started"
             case "reload": return "photoinbox reload\(options)"
             default: return String(match.0)

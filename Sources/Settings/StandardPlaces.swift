@@ -40,6 +40,13 @@ package enum StandardPlaces: Hashable, Sendable {
         }
     }
 
+    /// Returns the instance whose state directory this is; empty for photoinboxd.service, nil for others.
+    package static func instance(ofState directory: BytePath) -> String? {
+        if directory == systemState { return "" }
+        let name = String(decoding: directory.name.bytes, as: UTF8.self)
+        return directory.parent == states && isPlainName(name) ? name : nil
+    }
+
     /// Returns the configuration of the instance whose runtime directory contains `socket`; nil elsewhere.
     package static func configuration(ofSocket socket: BytePath) -> BytePath? {
         let instance = socket.parent

@@ -28,6 +28,7 @@ struct DaemonAddressTests {
             ("then systemctl reload photoinboxd", "then systemctl reload photoinboxd@studio"),
             ("systemctl status photoinboxd-fetch.socket", "systemctl status photoinboxd-fetch.socket"),
             ("use the photoinbox that came with it", "use the photoinbox that came with it"),
+            ("sudo systemctl stop photoinboxd", "sudo systemctl stop photoinboxd@studio"),
             ("stop photoinboxd first", "stop photoinboxd first"),
         ] {
             #expect(studio.completing(text) == wanted)
@@ -42,6 +43,7 @@ struct DaemonAddressTests {
         #expect(
             own.completing("Start it: sudo systemctl start photoinboxd")
                 == "Start it: photoinboxd --state '/home/ana/photo state' with --inbox and --library as before")
+        #expect(own.completing("Stop it: sudo systemctl stop photoinboxd") == "Stop it: Ctrl-C where it was started")
         // By the environment, say.
         let found = DaemonAddress.state("st", isFound: true)
         #expect(found.completing("photoinbox retry --all") == "photoinbox retry --all")

@@ -105,7 +105,7 @@ struct CatalogueCommand: Command {
             throw CommandFailure(
                 error.code == .permission ? .permission : .failed, printable("\(error)"))
         } catch let taken as StateLock.Taken {
-            throw CommandFailure(.busy, "\(taken)", action: "sudo systemctl stop photoinboxd")
+            throw CommandFailure(taken)
         }
     }
 
