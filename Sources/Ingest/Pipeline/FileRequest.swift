@@ -41,7 +41,13 @@ extension ControlAnswer {
     package init(_ parts: [RequestResult]) {
         let answers = parts.map(\.answer)
         self = answers.first ?? ControlAnswer("nothing to do")
-        message = answers.map(\.message).joined(separator: "; ")
+        // Of a dry run: "would be taken back: A, B".
+        let verb = answers.first.map { answer in answer.message.prefix { $0 != ":" } + ": " } ?? ""
+        if verb.hasPrefix("would be "), answers.allSatisfy({ $0.message.hasPrefix(verb) }) {
+            message = verb + answers.map { $0.message.dropFirst(verb.count) }.joined(separator: ", ")
+        } else {
+            message = answers.map(\.message).joined(separator: "; ")
+        }
         items = answers.flatMap(\.items)
         if let last = answers.last, answers.count > 1, last.status != 0 {
             status = ExitStatus.someLeft.rawValue

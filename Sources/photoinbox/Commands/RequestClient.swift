@@ -15,6 +15,8 @@ protocol RequestCommand: DaemonCommand {
     var options: RequestOptions { get }
     /// False if a person at a terminal must confirm it first.
     var isConfirmed: Bool { get }
+    /// Whether it must be confirmed by an option where nobody can be asked.
+    var requiresConsent: Bool { get }
 
     func request(_ client: RequestClient) throws -> ControlCommand
 }
@@ -29,10 +31,13 @@ struct RequestOptions: ParsableArguments {
 extension RequestCommand {
     var places: PlaceOptions { options.places }
     var isConfirmed: Bool { true }
+    var requiresConsent: Bool { false }
 
     func run(at places: Places) throws {
         let client = RequestClient(places: places, output: options.output)
-        try client.run(try request(client), isDryRun: options.dryRun.isDryRun, isConfirmed: isConfirmed)
+        try client.run(
+            try request(client), isDryRun: options.dryRun.isDryRun, isConfirmed: isConfirmed,
+            requiresConsent: requiresConsent)
     }
 }
 
@@ -41,9 +46,18 @@ struct RequestClient {
     let places: Places
     let output: OutputOptions
 
-    /// Sends the request to the daemon, after a confirmation if it needs one and there is a terminal to ask on. If no daemon
-    /// runs, carries it out here if that is possible and permitted.
-    func run(_ command: ControlCommand, isDryRun: Bool = false, isConfirmed: Bool = true) throws {
+    /// Sends the request to the daemon, after a confirmation if it needs one and there is a terminal to ask on; without one, it
+    /// fails if `requiresConsent`. If no daemon runs, carries it out here if that is possible and permitted.
+    func run(
+        _ command: ControlCommand, isDryRun: Bool = false, isConfirmed: Bool = true, requiresConsent: Bool = false
+    ) throws {
+        if !isDryRun, !isConfirmed, requiresConsent, output.json || !Terminal.canAsk {
+            // What cannot be done at all is said first.
+            _ = try answer(to: ControlRequest(command, isDryRun: true))
+            throw CommandFailure(
+                .usage, "this needs a confirmation",
+                action: "Give --yes to confirm, or --dry-run to see what would be done.")
+        }
         var request = ControlRequest(command, isDryRun: isDryRun)
         if !isDryRun, !isConfirmed, !output.json, Terminal.canAsk {
             let foreseen = try answer(to: ControlRequest(command, isDryRun: true))

@@ -183,12 +183,7 @@ struct DiscardCommand: RequestCommand {
     var operation: OperationArgument
 
     var isConfirmed: Bool { consent.yes }
-
-    func validate() throws {
-        if !isConfirmed, !options.dryRun.isDryRun, options.output.json || !Terminal.canAsk {
-            throw ValidationError("Give --yes to confirm, or --dry-run to see what would be done.")
-        }
-    }
+    var requiresConsent: Bool { true }
 
     func request(_ client: RequestClient) throws -> ControlCommand {
         .discard(operation: try operation.number(client.places, of: [.quarantined, .duplicate]))
