@@ -229,7 +229,7 @@ extension CatalogueFile {
 }
 
 extension RequestRecord {
-    fileprivate var columns: Columns {
+    var columns: Columns {
         let own: Columns = [
             "at": at.nanosecondsSince1970, "what": what.rawValue, "user": Int64(user), "user_name": userName,
             "inbox": inbox, "path": path, "outcome_id": outcomeID, "photo_id": photoID, "as_is": isAsIs,

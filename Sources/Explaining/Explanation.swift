@@ -150,6 +150,8 @@ package struct Explanation {
         let how = "\(shortTime(done.endedAt ?? done.request.at, now: now)) by \(printable(done.request.asker))"
         switch done.request.what {
         case .undo: return (.undone, "taken back \(how); filed no longer")
+        case .discard where done.request.move == nil:
+            return (.discarded, "\(printable(done.note ?? "deleted")); noted \(how)")
         case .discard: return (.discarded, "discarded \(how)" + (done.step == .expired ? ", and deleted since" : ""))
         default: return (.released, "released \(how)" + (done.request.isAsIs ? ", to be filed as it is" : ""))
         }

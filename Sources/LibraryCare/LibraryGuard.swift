@@ -186,6 +186,33 @@ package final class LibraryGuard: Sendable {
         throw PlaceAway(path: path, reason: "it was not made yet, and the library is not there either")
     }
 
+    /// Returns whether nothing lies at `path` of `place`, a place beside the library, because somebody removed it: the directory
+    /// that had it stands, in the known place. Throws ``PlaceAway`` if that is unknown. Waits for the catalogue and the place.
+    package func isRemoved(_ path: BytePath, from place: BytePath) throws -> Bool {
+        func away(_ reason: String) -> PlaceAway { PlaceAway(path: place, reason: reason) }
+        let root: OwnedDescriptor
+        do { root = try openDirectory(place) } catch { throw away("\(error)") }
+        let identity = try PlaceIdentity(of: root)
+        guard let known = try catalogue.library(at: place) else { throw away("it is not known yet") }
+        // Another directory in its place may be the wrong one, though it is on the same disk.
+        let kind = FileSystemKind(magic: UInt32(truncatingIfNeeded: identity.fileSystemType))
+        let isKnown =
+            kind.inodes == .lasting ? KnownLibrary(identity, place) == known : identity.isOnFileSystem(of: known)
+        guard isKnown else { throw away("another directory lies there than the one that files were put into") }
+        let directory: OwnedDescriptor
+        do { directory = try root.openDirectoryBeneath(path.parent) } catch { throw away("\(error)") }
+        guard try FileStatus(of: directory).device == FileStatus(of: root).device else {
+            throw away("something is mounted at \(path.parent.escaped) in it")
+        }
+        do throws(SystemCallError) {
+            _ = try FileStatus(of: path.name, in: directory)
+            return false
+        } catch {
+            if error.code == .noSuchFileOrDirectory { return true }
+            throw away("\(error)")
+        }
+    }
+
     /// Throws ``PlaceAway`` if a known mount point of `library`, open as `root`, on the path to `directory` has no file
     /// system now, so that files put there would be hidden. Returns the identities to be recorded. Waits for the
     /// library, and once for the catalogue.

@@ -136,6 +136,59 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("A quarantined file that somebody deleted is closed by discard and rescan, unless its disk may be away")
+        func deletedByHand() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let photo = try Photos.named("rocket.jpg")
+            for (name, part) in [("a.jpg", 2), ("b.jpg", 3), ("c.jpg", 4)] {
+                try house.drop(photo.prefix(photo.count / part), as: name)
+                try await daemon.line(holding: "quarantined card/\(name)")
+            }
+            let place = house.path("quarantine/card")
+            func delete(_ name: String) {
+                for ending in ["", ".reason.txt"] { unlink("\(place)/\(name)\(ending)") }
+            }
+            func waiting() async throws -> Int {
+                try await house.ask("list", "--outcome", "quarantined").lines.count { $0.contains("card/") }
+            }
+            delete("a.jpg")
+            let release = try await house.ask("release", "1")
+            #expect(release.status == 4 && release.text.contains("photoinbox rescan"), "\(release.lines)")
+            let dry = try await house.ask("discard", "1", "--dry-run")
+            #expect(dry.status == 0 && dry.text.contains("would be closed: card/a.jpg"), "\(dry.lines)")
+            #expect(try await waiting() == 3)
+            let done = try await house.ask("discard", "1", "--yes")
+            #expect(done.status == 0 && done.text.contains("closed card/a.jpg, which was deleted by hand"), "\(done)")
+            #expect(try await waiting() == 2)
+            for name in ["card/a.jpg", "\(place)/a.jpg"] {
+                let explained = try await house.ask("explain", name)
+                #expect(explained.text.contains("deleted by hand; noted"), "\(explained.lines)")
+                #expect(!explained.text.contains("now at"), "\(explained.lines)")
+            }
+            #expect(try await house.ask("show", "1").text.contains("deleted by hand"))
+            #expect(try await house.ask("discard", "1", "--yes").status == 4)
+            // Somewhere else, as on a disk that is away: nothing is forgotten.
+            let (root, away) = (house.path("quarantine"), "\(house.outside)/away")
+            try move(root, to: away)
+            for step in 0..<3 {
+                if step == 1 { try makeDirectory(root) }
+                if step == 2 { try makeDirectory(place) }
+                let refused = try await house.ask("discard", "2", "--yes")
+                #expect(refused.status == 1, "\(step): \(refused.lines)")
+                #expect(try await house.ask("rescan").status == 0)
+                #expect(try await waiting() == 2, "\(step)")
+            }
+            #expect(rmdir(place) == 0 && rmdir(root) == 0)
+            try move(away, to: root)
+            delete("c.jpg")
+            let rescan = try await house.ask("rescan")
+            #expect(rescan.text.contains("closed 1 quarantined file, deleted by hand"), "\(rescan.lines)")
+            #expect(try await waiting() == 1, "b.jpg is still there")
+            #expect(try await house.ask("release", "2").status == 0)
+            try await daemon.stop()
+        }
+
         @Test("A photo has one number everywhere, and can be named by its path or the start of its SHA-256")
         func oneNumber() async throws {
             let house = try House()

@@ -28,7 +28,7 @@ extension StoredRequest {
         case .begun: words += ", in progress"
         case .undone: words += ", not carried out"
         case .done: if let move = request.move { words += ", to \(place(move))" }
-        case .expired: words += ", and deleted since"
+        case .expired: if request.move != nil { words += ", and deleted since" }
         }
         if let note { words += " (\(printable(note)))" }
         text.add("asked", words)

@@ -244,14 +244,18 @@ final class RequestHandler: Sendable {
             }
             if isDryRun { return ControlAnswer("would be rescanned: \(inboxes.joined(separator: ", "))") }
             var answer = ControlAnswer("")
-            var (found, remark) = (0, "")
+            let requester = await requester(asker)
+            var (found, deleted, remark) = (0, 0, "")
             for inbox in inboxes {
                 guard let report = await current.rescan(inbox) else { continue }
                 var item = ControlAnswer.Item("rescanned", inbox: inbox)
                 item.count = report.found
                 found += report.found
-                let recorded = await record(.rescan, inbox, nil, await requester(asker))
+                let recorded = await record(.rescan, inbox, nil, requester)
                 item.request = recorded.id
+                // As the reason beside what is in quarantine proposes. Without the catalogue it is closed another time.
+                let closed = await current.pipeline.perform(inbox) { try? await $0.closeDeleted(for: requester) }
+                deleted += (closed ?? nil) ?? 0
                 if !recorded.remark.isEmpty { remark = recorded.remark }
                 answer.items.append(item)
                 if !report.isComplete {
@@ -259,11 +263,13 @@ final class RequestHandler: Sendable {
                     answer.action = "photoinbox status"
                 }
             }
-            // Someone may have deleted what was in quarantine, as the reason beside it proposes.
             onChange()
+            let quarantined = HumanText.count(deleted, "quarantined file", "quarantined files")
             answer.message =
                 "rescanned \(inboxes.joined(separator: ", ")): \(found) file\(found == 1 ? "" : "s") that no event had reported"
-                + (answer.status == 0 ? "" : "; not all of it can be reached") + remark
+                + (answer.status == 0 ? "" : "; not all of it can be reached")
+                + (deleted == 0 ? "" : "; closed \(quarantined), deleted by hand")
+                + remark
             return answer
         } catch { return Self.answer(to: error) }
     }

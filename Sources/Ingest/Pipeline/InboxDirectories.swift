@@ -70,6 +70,12 @@ final class InboxDirectories {
         return root
     }
 
+    /// Whether somebody removed the file that was put at `path` of `place`, a place beside the library; see
+    /// ``LibraryGuard/isRemoved(_:from:)``.
+    func isRemoved(_ path: BytePath, from place: BytePath) throws -> Bool {
+        try libraryGuard.isRemoved(path, from: place)
+    }
+
     /// Closes all directories. After an error: whatever was open may be what went away.
     func close() { roots = [:] }
 

@@ -154,6 +154,11 @@ package actor InboxWorker {
         await requests.carryOut(request, facts)
     }
 
+    /// Closes the records of quarantined files that somebody deleted, see ``RequestRunner/closeDeleted(for:)``.
+    package func closeDeleted(for requester: Requester) async throws -> Int {
+        try await requests.closeDeleted(for: requester)
+    }
+
     /// Deletes what has lain in the trash for long enough, see ``TrashBin/expire(now:)``.
     package func expireTrash(now: ClockReading) async -> TrashBin.Expiry {
         await TrashBin(inbox: inbox).expire(now: now)

@@ -91,7 +91,12 @@ struct RequestRunner {
             return try await releaseInPlace(request, facts, expecting: expected)
         }
         let way = try self.way(of: request, facts)
-        let source = try SourceFile(way.path, beneath: try inbox.directories.origin(way.sourceRoot))
+        let root = try inbox.directories.origin(way.sourceRoot)
+        let source: SourceFile
+        do throws(FilingError) { source = try SourceFile(way.path, beneath: root) } catch {
+            guard case .refused(.gone) = error.cause, request.what == .discard else { throw error }
+            return try await closeDeleted(way, request, facts, expecting: expected)
+        }
         let from = way.sourceRoot.appending(way.path)
         var item = ControlAnswer.Item(request.what.participle, inbox: outcome.inbox, file: outcome.path)
         item.operation = facts.outcome.id
@@ -161,6 +166,67 @@ struct RequestRunner {
         removeNote(way)
         try await end(id, move, photo)
         return RequestResult(answer: ControlAnswer(words(request, facts, item), items: [item]))
+    }
+
+    /// What is recorded of a file that somebody deleted in the place where it was set aside.
+    private static let deletedByHand = "deleted by hand"
+
+    /// Closes the record of a file that is to be discarded, and is gone already, if it is certain that somebody deleted it.
+    private nonisolated(nonsending) func closeDeleted(
+        _ way: Way, _ request: FileRequest, _ facts: OperationFacts, expecting expected: String?
+    ) async throws -> RequestResult {
+        let name = "\(facts.outcome.outcome.inbox)/\(facts.outcome.outcome.path.escaped)"
+        do {
+            guard try inbox.directories.isRemoved(way.path, from: way.sourceRoot) else {
+                throw RequestRefusal.changed(facts.outcome)
+            }
+        } catch let away as LibraryGuard.PlaceAway {
+            throw RequestRefusal(
+                .failed, "\(name) is not where it was put, and may be on a disk that is away: \(away)",
+                action: "Mount what is missing, and try again.")
+        }
+        guard expected ?? Self.deletedByHand == Self.deletedByHand else { throw RequestRefusal.changed(facts.outcome) }
+        var item = ControlAnswer.Item(Self.deletedByHand, inbox: facts.outcome.outcome.inbox)
+        item.file = facts.outcome.outcome.path
+        item.operation = facts.outcome.id
+        item.from = way.sourceRoot.appending(way.path)
+        item.identity = Self.deletedByHand
+        let place = way.sourceRoot.appending(way.path.parent)
+        let what = "\(name), which was \(Self.deletedByHand) from \(place.escaped)"
+        if request.isDryRun { return RequestResult(answer: ControlAnswer("would be closed: \(what)", items: [item])) }
+        item.request = try await close(facts.outcome, request.requester)
+        guard item.request != nil else {
+            throw RequestRefusal(
+                .busy, "\(name) was moved by another request, or by another host", action: "Try again.")
+        }
+        return RequestResult(answer: ControlAnswer("closed \(what)", items: [item]))
+    }
+
+    /// Closes the records of quarantined files of this inbox that somebody deleted; returns their number. Those of which it is
+    /// uncertain stay.
+    nonisolated(nonsending) func closeDeleted(for requester: Requester) async throws -> Int {
+        let waiting = try await inbox.catalogue.perform("reading what is quarantined") { [name = spec.name] in
+            try $0.waitingInQuarantine(inbox: name)
+        }
+        var count = 0
+        for stored in waiting {
+            guard let path = stored.outcome.destination?.relative(to: places.quarantine), path.isSafeBeneath,
+                (try? inbox.directories.isRemoved(path, from: places.quarantine)) == true
+            else { continue }
+            if try await close(stored, requester) != nil { count += 1 }
+        }
+        return count
+    }
+
+    private nonisolated(nonsending) func close(
+        _ stored: StoredOutcome, _ requester: Requester
+    ) async throws -> Int64? {
+        let record = RequestRecord(
+            at: Moment.now.wall, what: .discard, user: requester.user, userName: requester.name, inbox: spec.name,
+            path: stored.outcome.path, outcomeID: stored.id, photoID: stored.outcome.photoID)
+        return try await inbox.catalogue.perform("recording a deleted file") {
+            try $0.closeDeleted(record, note: Self.deletedByHand)
+        }
     }
 
     private nonisolated(nonsending) func end(
@@ -404,7 +470,7 @@ extension RequestRefusal {
         if case .refused(.gone) = error.cause {
             self.init(
                 .noMatch, "\(name) is not where it was put; somebody moved or removed it",
-                action: "Have quarantine counted again: photoinbox rescan")
+                action: "If somebody deleted it, its record is closed by: photoinbox rescan")
             return
         }
         let status: ExitStatus = error.kind == .busy || error.kind == .sourceChanged ? .busy : .failed

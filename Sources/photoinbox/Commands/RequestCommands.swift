@@ -65,6 +65,8 @@ struct RescanCommand: RequestCommand {
           photoinbox rescan card                       one inbox; returns when it is compared
           photoinbox rescan phones/IMG_2041.HEIC       one file, as if it had just arrived, even if it was ignored
 
+        Quarantined files that somebody deleted are no longer listed afterwards.
+
         EXIT STATUS:
           0   done
           3   a part of it cannot be reached
@@ -163,7 +165,8 @@ struct DiscardCommand: RequestCommand {
           photoinbox discard 8839 --yes                the same without a question, as scripts must
           photoinbox discard 8839 --dry-run            show where it would go
 
-        Nothing is deleted at once: until a file expires, it can be moved out of the trash by hand.
+        Nothing is deleted at once: until a file expires, it can be moved out of the trash by hand. A file that you deleted
+        yourself is only noted as deleted, and no longer listed; as long as its disk may be away, nothing is noted.
 
         EXIT STATUS:
           0   discarded
