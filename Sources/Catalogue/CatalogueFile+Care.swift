@@ -137,7 +137,7 @@ extension CatalogueFile {
     }
 
     /// Joins the files of one directory and stem to a set, unless they all have the same role.
-    private func bindAdopted(_ id: Int64, _ photo: PhotoRecord, _ db: any CatalogueTransaction) throws {
+    func bindAdopted(_ id: Int64, _ photo: PhotoRecord, _ db: any CatalogueTransaction) throws {
         guard let key = photo.part.key else { return }
         let rows = try db.rows(
             """

@@ -51,6 +51,8 @@ package struct Evidence {
     var intent: StoredIntent?
     /// The photo of the newest outcome, or of this path in the library.
     var photo: StoredPhoto?
+    /// The photo that was filed again, since this file of the library is damaged.
+    var replacedBy: StoredPhoto?
     var set: [StoredPhoto] = []
     /// The metadata of its file and sidecars.
     var metadata: MetadataDecision?
@@ -121,6 +123,9 @@ package struct EvidenceSearch {
             try gatherPhoto(&evidence)
         case .library(let root, let path):
             evidence.photo = try catalogue?.photo(library: root, path: path)
+            if evidence.photo == nil, let damaged = try catalogue?.replacedPhotos(in: root)[path] {
+                evidence.replacedBy = try catalogue?.photo(withHash: damaged.photo.sha256)
+            }
             try gatherHistory(&evidence)
         case .setAside(let path):
             let id = try catalogue?.request(movedTo: path)?.request.outcomeID

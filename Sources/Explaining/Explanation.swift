@@ -64,6 +64,10 @@ package struct Explanation {
             return (.outside, "is outside every inbox, and not in the library")
         case .library:
             guard let photo = evidence.photo else {
+                if let whole = evidence.replacedBy {
+                    let place = whole.photo.libraryPath.escaped
+                    return (.neverSeen, "a damaged file; its photo was filed again as \(place)")
+                }
                 return (.neverSeen, "in the library, but not filed by photoinboxd")
             }
             return (.inLibrary, "filed \(shortTime(photo.filedAt, now: now)) from \(photo.sourceName)")

@@ -60,6 +60,14 @@ package final class CatalogueRebuilding {
         return try catalogue.keepMoved(of: old)
     }
 
+    /// Records in the new catalogue, after the library's photos and those in buckets, the photos whose files have other bytes
+    /// than the old one has recorded: without that, nobody would know any more that they are damaged.
+    package func keepDamaged(
+        _ photos: [PhotoRecord], in catalogue: CatalogueFile, now: FileTime
+    ) throws(CatalogueError) {
+        for photo in photos { try catalogue.keepDamaged(photo, reason: "\(PhotoDamage.notFiled)", at: now) }
+    }
+
     /// Closes and deletes the new catalogue; the old one stays.
     package func discard(_ catalogue: CatalogueFile) throws {
         catalogue.close()
@@ -103,7 +111,12 @@ package final class CatalogueRebuilding {
         }
         try catalogue.closeWhole()
         let directory = try openParent(of: path)
-        let ending = ".before-rebuild-\(now.seconds)"
+        var stamp = now.seconds
+        // Another rebuild may have ended in the same second.
+        while ["", "-wal", "-shm"].contains(where: { suffix in
+            (try? FileStatus(of: path.name.addingSuffix(".before-rebuild-\(stamp)\(suffix)"), in: directory)) != nil
+        }) { stamp += 1 }
+        let ending = ".before-rebuild-\(stamp)"
         if (try? FileStatus(of: path.name, in: directory)) != nil { result.old = path.addingSuffix(ending) }
         // The file itself first: a log alone is harmless, while the file without its log would seem complete. A log
         // without a file is moved, too, since SQLite would apply it to the new file.

@@ -29,6 +29,10 @@ package struct LibraryAdoption {
         package var restored = 0
         /// Files that could not be read.
         package var unreadable = 0
+        /// Damaged files whose photos were filed again elsewhere.
+        package var replaced = 0
+        /// Photos of the former catalogue whose files have other bytes now, as it has recorded them.
+        package var damaged: [PhotoRecord] = []
 
         package init() {}
     }
@@ -40,6 +44,10 @@ package struct LibraryAdoption {
         case sameContent(BytePath, as: BytePath)
         case differs(BytePath)
         case unreadable(BytePath, reason: String)
+        /// Its name is that of a photo, but not its content, and nobody has had it filed as it is.
+        case noPhoto(BytePath)
+        /// Its photo was filed again elsewhere, since this file is damaged. It gets no record.
+        case replaced(BytePath, by: BytePath?)
         /// What a sidecar that this program wrote says is not recorded, or not all of it.
         case sidecar(BytePath, reason: String)
     }
@@ -54,25 +62,30 @@ package struct LibraryAdoption {
     private let known: CatalogueFile
     private let tree: LibraryTree
     private let missing: Set<Int64>
+    private let former: FormerCatalogue?
     private let work: FileWork
 
     /// Adopts into `catalogue`, or, with nil, makes a dry run. Photos of `known` are skipped. `missing` are photos
-    /// whose files are missing: a file with the same content gets their row. `work` can stop the run.
+    /// whose files are missing: a file with the same content gets their row. `former` is what `catalogue` is to replace.
+    /// `work` can stop the run.
     package init(
         of tree: LibraryTree, into catalogue: CatalogueFile?, comparingWith known: CatalogueFile,
-        missing: Set<Int64> = [], work: FileWork = FileWork()
+        missing: Set<Int64> = [], former: FormerCatalogue? = nil, work: FileWork = FileWork()
     ) {
         self.tree = tree
         self.catalogue = catalogue
         self.known = known
         self.missing = missing
+        self.former = former
         self.work = work
     }
 
     package init(
-        of tree: LibraryTree, into catalogue: CatalogueFile, missing: Set<Int64> = [], work: FileWork = FileWork()
+        of tree: LibraryTree, into catalogue: CatalogueFile, missing: Set<Int64> = [],
+        former: FormerCatalogue? = nil, work: FileWork = FileWork()
     ) {
-        self.init(of: tree, into: catalogue, comparingWith: catalogue, missing: missing, work: work)
+        self.init(
+            of: tree, into: catalogue, comparingWith: catalogue, missing: missing, former: former, work: work)
     }
 
     /// Adopts the photos below `directory`. Calls `report` with each finding and `progress` after each file. Throws
@@ -83,7 +96,9 @@ package struct LibraryAdoption {
         report: (Finding) throws -> Void = { _ in }
     ) throws -> Summary {
         var summary = Summary()
-        var waiting = Waiting(mark: Result { try LibraryMark.read(in: tree.root) })
+        var waiting = Waiting(
+            mark: Result { try LibraryMark.read(in: tree.root) },
+            replaced: try known.replacedPhotos(in: tree.path))
         try tree.walk(below: directory) { path in
             if work.shouldStop() {
                 try record(&waiting, &summary, report)
@@ -97,7 +112,7 @@ package struct LibraryAdoption {
             }
             summary.seen += 1
             do {
-                try read(path, into: &waiting, &summary)
+                if let finding = try read(path, into: &waiting, &summary) { try report(finding) }
             } catch let error as FilingError where error.kind != .stopped {
                 summary.unreadable += 1
                 try report(.unreadable(path, reason: "\(error.cause)"))
@@ -117,6 +132,8 @@ package struct LibraryAdoption {
     private struct Waiting {
         /// That of the library, nil if it has none, or why it cannot be read.
         let mark: Result<String?, any Error>
+        /// See ``CatalogueFile/replacedPhotos(in:)``.
+        let replaced: [BytePath: StoredPhoto]
         var photos: [PhotoRecord] = []
         /// What sidecars that this program has written say, by their paths.
         var said: [BytePath: SidecarText.Statement] = [:]
@@ -126,13 +143,18 @@ package struct LibraryAdoption {
         var stem: [UInt8]?
     }
 
-    /// Adds the row for the file at `path`, unless there is one with its path and size, or it is not a photo.
-    private func read(_ path: BytePath, into waiting: inout Waiting, _ summary: inout Summary) throws {
+    /// Adds the row for the file at `path`, unless there is one with its path and size, or it gets none. Returns why it gets
+    /// none.
+    private func read(
+        _ path: BytePath, into waiting: inout Waiting, _ summary: inout Summary
+    ) throws -> Finding? {
         let file = try SourceFile(path, beneath: tree.root)
         if let known = try known.photo(library: tree.path, path: path), known.photo.size == file.identity.size {
             summary.known += 1
-            return
+            return nil
         }
+        let before = former?.photo(at: path)
+        let replaced = waiting.replaced[path] ?? former?.replaced[path]
         var bytes = DescriptorByteSource(file)
         var sidecar: SidecarKind?
         if case .sidecar(let kind) = NameRules.decide(path) { sidecar = kind }
@@ -147,12 +169,33 @@ package struct LibraryAdoption {
             throw FilingError(
                 .openSource, .source, .system(SystemCallError("pread", .ioError, path: path)), path: path)
         }
-        guard report.format != nil || sidecar != nil else {
-            summary.others += 1
-            return
+        guard report.format != nil || sidecar != nil || before != nil || replaced != nil else {
+            return Self.noPhoto(path, &summary)
         }
         let hash = try file.hash(work)
         summary.bytes += file.identity.size
+        if let replaced, replaced.photo.sha256 != hash.bytes {
+            summary.replaced += 1
+            if former?.replaced[path] == replaced {
+                summary.damaged.append(PhotoRecord(adopting: path, asFiled: replaced.photo))
+            }
+            let whole = try known.photo(withHash: replaced.photo.sha256)
+            return .replaced(path, by: (whole ?? former?.photo(withHash: replaced.photo.sha256))?.photo.libraryPath)
+        }
+        // People and programs write to sidecars.
+        if let before, before.photo.sha256 != hash.bytes, !before.photo.part.isSidecar {
+            summary.differing += 1
+            summary.damaged.append(PhotoRecord(adopting: path, asFiled: before.photo))
+            return .differs(path)
+        }
+        guard report.format != nil || sidecar != nil else {
+            // A person had it filed as it is.
+            guard let photo = before?.photo, photo.sha256 == hash.bytes else { return Self.noPhoto(path, &summary) }
+            var found = PhotoRecord(adopting: path, asFiled: photo)
+            found.sourceIdentity = file.identity
+            waiting.photos.append(found)
+            return nil
+        }
         let date = CaptureDateDecision(
             recorded: report.dates, name: path.name, modified: file.identity.modified, now: Moment.now.wall,
             zone: { LocalClock(at: $0).offset })
@@ -163,6 +206,13 @@ package struct LibraryAdoption {
         } else if let said {
             waiting.said[path] = said
         }
+        return nil
+    }
+
+    /// Counts a file that gets no row. Reports it only if people would believe that it is a photo.
+    private static func noPhoto(_ path: BytePath, _ summary: inout Summary) -> Finding? {
+        summary.others += 1
+        return PhotoFormat.formats(withExtension: path.lowercasedExtension).isEmpty ? nil : .noPhoto(path)
     }
 
     /// Returns the result that adopting a photo would have, for a dry run. Two new photos with the same bytes both
@@ -244,7 +294,7 @@ package struct LibraryAdoption {
                 try report(.sidecar(photo.libraryPath, reason: "\(reason), and run photoinbox adopt"))
             }
         }
-        waiting = Waiting(mark: waiting.mark, stem: waiting.stem)
+        waiting = Waiting(mark: waiting.mark, replaced: waiting.replaced, stem: waiting.stem)
     }
 
     private func isReplaced(_ photo: PhotoRecord) -> Bool {
@@ -257,6 +307,16 @@ package struct LibraryAdoption {
 }
 
 extension PhotoRecord {
+    /// One whose file shows less than a former catalogue knows.
+    fileprivate init(adopting path: BytePath, asFiled former: PhotoRecord) {
+        self = former
+        inbox = CatalogueFile.adoptedInbox
+        sourcePath = path
+        originalName = path.name
+        part.key = SetName(path).key.bytes
+        part.shortKey = SetName(path).shortKeys.first?.bytes
+    }
+
     fileprivate init(
         adopting path: BytePath, of library: BytePath, _ file: SourceFile, _ report: PhotoReport,
         _ sidecar: SidecarKind?, date: CaptureDate?, hash: ContentHash

@@ -144,8 +144,9 @@ package final class LibraryGuard: Sendable {
         let hasNone = recorded.removeValue(forKey: path) == nil
         let wasIncomplete = try catalogue.isIncomplete()
         if hasNone || wasIncomplete {
+            let replaced = try catalogue.replacedPhotos(in: path)
             census.unrecorded = try LibraryTree(path).firstPhoto { photo in
-                try isRecorded(photo, in: path)
+                try replaced[photo] != nil || isRecorded(photo, in: path)
             } hasRecord: { hash in
                 // A photo that is being filed has its name before its record. Intents are read first, so that it is
                 // found in either state.

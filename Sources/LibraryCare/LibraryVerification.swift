@@ -101,6 +101,17 @@ package struct LibraryVerification {
         }
     }
 
+    /// Calls `report` with each photo that was filed again elsewhere while its damaged file still lies at its path, and with the
+    /// one that has its content now. What has the recorded bytes again is no damage.
+    package func replaced(report: (_ damaged: StoredPhoto, _ whole: StoredPhoto?) throws -> Void) throws {
+        let replaced = try catalogue.replacedPhotos(in: library)
+        for (path, stored) in replaced.sorted(by: { $0.key < $1.key }) where !isMissing(path) {
+            guard let hash = ContentHash(stored.photo.sha256) else { continue }
+            let holds = try? root.holds(path, hash: hash, size: stored.photo.size, work: work)
+            if holds != true { try report(stored, try catalogue.photo(withHash: stored.photo.sha256)) }
+        }
+    }
+
     /// Whether its file is to be there still: a request may be moving it, or have moved it.
     private func isExpected(_ stored: StoredPhoto) throws(CatalogueError) -> Bool {
         guard try catalogue.photo(id: stored.id)?.photo.library == library else { return false }

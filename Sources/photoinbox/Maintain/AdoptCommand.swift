@@ -97,6 +97,13 @@ struct AdoptCommand: DaemonCommand {
             case .sameContent(let path, let other): ("same", path, "the same bytes as \(other.escaped)")
             case .differs(let path): ("differs", path, "the record has other bytes; see photoinbox verify")
             case .unreadable(let path, let reason): ("unreadable", path, printable(reason))
+            case .noPhoto(let path): ("other", path, "no photo by its content")
+            case .replaced(let path, let whole):
+                (
+                    "replaced", path,
+                    "a damaged file, not recorded: its photo was filed again"
+                        + (whole.map { " as \($0.escaped)" } ?? "")
+                )
             case .sidecar(let path, let reason): ("sidecar", path, printable(reason))
             }
         display.clear()
@@ -116,7 +123,7 @@ struct AdoptCommand: DaemonCommand {
                 JSONField("type", "summary"), JSONField("files", summary.seen), JSONField("recorded", summary.adopted),
                 JSONField("known", summary.known), JSONField("same_content", summary.sameContent),
                 JSONField("differing", summary.differing), JSONField("no_photos", summary.others),
-                JSONField("sidecars", summary.restored),
+                JSONField("sidecars", summary.restored), JSONField("replaced", summary.replaced),
                 JSONField("unreadable", summary.unreadable), JSONField("bytes", summary.bytes),
                 JSONField("complete", !wasStopped),
             ])
@@ -128,7 +135,8 @@ struct AdoptCommand: DaemonCommand {
         let rest = [
             (summary.known, "known already"), (summary.sameContent, "with the bytes of another"),
             (summary.differing, "not as recorded"), (summary.restored, "written by photo-inbox"),
-            (summary.others, "not photos"), (summary.unreadable, "unreadable"),
+            (summary.replaced, "damaged and filed again"), (summary.others, "not photos"),
+            (summary.unreadable, "unreadable"),
         ].filter { $0.0 > 0 }
         if !rest.isEmpty {
             text.add("others", rest.map { "\(HumanText.count($0.0)) \($0.1)" }.joined(separator: ", "))

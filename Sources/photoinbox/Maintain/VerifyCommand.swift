@@ -37,7 +37,8 @@ struct VerifyCommand: DaemonCommand {
         them, or more than one and over 5 % of all, are struck only after a question, or with --yes. Struck records are kept:
         put the files back, and "photoinbox adopt" restores the records. Nothing is repaired while the library is missing,
         replaced by another one, or empty. Damaged photos keep their record: restore them from a backup, or copy the original
-        into an inbox, and it is filed again.
+        into an inbox, and it is filed again, beside the damaged file. That stays, is listed ("replaced") until you remove it,
+        and gets no record; under another name it counts as a new photo.
 
         EXIT STATUS:
           0   all are as they were filed
@@ -176,7 +177,11 @@ struct VerifyCommand: DaemonCommand {
         } report: { photo, fault in
             try report.show(photo, fault)
         }
-        if !isComplete { bookmark.stop(at: progress.last) }
+        if isComplete {
+            try verification.replaced { try report.show(replaced: $0, by: $1) }
+        } else {
+            bookmark.stop(at: progress.last)
+        }
         report.add(progress, wasStopped: !isComplete)
     }
 

@@ -21,6 +21,8 @@ struct VerifyReport {
     private var missing = 0
     private var damaged = 0
     private var unreadable = 0
+    /// Damaged files whose photos were filed again, by their absolute paths.
+    private var replaced: [BytePath] = []
     private var repaired: LibraryAdoption.Summary?
     private var struck = 0
     private var unstruck = 0
@@ -67,6 +69,16 @@ struct VerifyReport {
             [JSONField("photo", stored.id), JSONField("operation", stored.operation), JSONField("reason", reason)])
     }
 
+    /// A damaged file is still there, though its photo was filed again.
+    mutating func show(replaced damaged: StoredPhoto, by whole: StoredPhoto?) throws {
+        replaced.append(damaged.photo.library.appending(damaged.photo.libraryPath))
+        let place = whole.map { "number \($0.number) replaced it: \($0.photo.libraryPath.escaped)" }
+        try line(
+            "replaced", damaged.photo.libraryPath,
+            remark: "the damaged file is still there; \(place ?? "number \(damaged.number) was filed again")",
+            [JSONField("photo", whole?.id), JSONField("operation", whole?.operation)])
+    }
+
     func show(_ finding: LibraryAdoption.Finding) throws {
         switch finding {
         case .adopted(let path): try line("recorded", path, remark: "it had no record", [])
@@ -74,8 +86,9 @@ struct VerifyReport {
             try line("moved", path, remark: "from \(old.escaped)", JSONField.path("from", old))
         case .sameContent(let path, let other):
             try line("same", path, remark: "the same bytes as \(other.escaped)", JSONField.path("as", other))
-        // Shown as damaged already.
-        case .differs: break
+        // Shown already, by the verification.
+        case .differs, .replaced: break
+        case .noPhoto: break
         case .unreadable(let path, let reason):
             try line("unreadable", path, remark: printable(reason), [JSONField("reason", reason)])
         case .sidecar(let path, let reason):
@@ -87,7 +100,7 @@ struct VerifyReport {
         display.clear()
         if output.json {
             let isFault = ["missing", "damaged", "unreadable"].contains(word)
-            let type = isFault ? "fault" : word == "outdated" ? "metadata" : "repair"
+            let type = isFault ? "fault" : ["outdated": "metadata", "replaced": "replaced"][word] ?? "repair"
             try printJSON([JSONField("type", type), JSONField("what", word)] + JSONField.path("path", path) + fields)
         } else {
             let label = String(repeating: " ", count: max(0, 10 - word.utf8.count)) + word
@@ -103,7 +116,7 @@ struct VerifyReport {
                 JSONField("complete", !wasStopped), JSONField("recorded", repaired?.adopted ?? 0),
                 JSONField("moved", repaired?.moved.count ?? 0), JSONField("struck", struck),
                 JSONField("not_struck", unstruck), JSONField("outdated", outdated.count),
-                JSONField("dry_run", isDry),
+                JSONField("replaced", replaced.count), JSONField("dry_run", isDry),
             ])
             return
         }
@@ -131,6 +144,11 @@ struct VerifyReport {
                         "put the files back where they were, then: photoinbox adopt \(shellQuoted(library.escaped))")
                 )
             }
+        }
+        if let first = replaced.first {
+            let files = HumanText.count(replaced.count, "damaged file", "damaged files")
+            let command = replaced.count == 1 ? ": sudo rm \(shellQuoted(first.escaped))" : ""
+            text.add("left", "\(files) of photos that were filed again; remove what you do not need\(command)")
         }
         if let advice { text.add("action", DaemonAddress.current.completing(advice)) }
         try printOut(text.rendered(style))

@@ -1,0 +1,64 @@
+package import FileValues
+
+extension CatalogueFile {
+    /// Returns the rows of photos of this library that were filed again elsewhere, since their own files were missing or had
+    /// other bytes, by the paths of these: what lies there has no record, and must not get one. Paths that another photo has
+    /// now are left out.
+    package func replacedPhotos(in library: BytePath) throws(CatalogueError) -> [BytePath: StoredPhoto] {
+        let rows = try read("reading which photos were filed again") { db in
+            try db.rows(
+                """
+                SELECT \(StoredPhoto.columns) FROM photo
+                WHERE library = ? AND superseded_by IS NOT NULL AND undone_by IS NULL
+                    AND EXISTS (SELECT 1 FROM photo AS other WHERE other.id = photo.superseded_by
+                        AND other.sha256 = photo.sha256
+                        AND (other.library <> photo.library OR other.library_path <> photo.library_path))
+                ORDER BY id
+                """, [library]
+            ).map { try StoredPhoto($0) }
+        }
+        var replaced: [BytePath: StoredPhoto] = [:]
+        for row in rows where try photo(library: library, path: row.photo.libraryPath) == nil {
+            replaced[row.photo.libraryPath] = row
+        }
+        return replaced
+    }
+
+    /// Records a photo of a former catalogue whose file has other bytes now: as filed again, if another row has its content,
+    /// or else as damaged. Doing it twice changes nothing.
+    package func keepDamaged(_ photo: PhotoRecord, reason: String, at time: FileTime) throws(CatalogueError) {
+        try write("keeping the record of a damaged photo") { db in
+            let isThere = try db.value(
+                Bool.self,
+                """
+                SELECT EXISTS (SELECT 1 FROM photo WHERE \(db.words.isAt("?1", "?2")))
+                    OR EXISTS (SELECT 1 FROM photo WHERE library = ?1 AND library_path = ?2 AND sha256 = ?3)
+                """, [photo.library, photo.libraryPath, photo.sha256])
+            if isThere == true { return }
+            let comparison = photo.part.isSidecar ? "IS NOT DISTINCT FROM" : "IS DISTINCT FROM"
+            let same = try db.value(
+                Int64.self,
+                """
+                SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role \(comparison) 'sidecar'
+                ORDER BY id LIMIT 1
+                """, [photo.sha256])
+            var columns = photo.columns
+            columns["filed_at"] = time.nanosecondsSince1970
+            columns["source_kept"] = false
+            if let same {
+                columns["superseded_at"] = time.nanosecondsSince1970
+                columns["superseded_by"] = same
+            }
+            let id = try db.insert(columns, into: "photo")
+            let outcome = OutcomeRecord(
+                at: time, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: photo.proof,
+                sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
+            _ = try db.insert(outcome.columns, into: "outcome")
+            guard same == nil else { return }
+            try db.run(
+                "INSERT INTO damage (photo_id, since, reason) VALUES (?, ?, ?)",
+                [id, time.nanosecondsSince1970, reason])
+            try bindAdopted(id, photo, db)
+        }
+    }
+}
