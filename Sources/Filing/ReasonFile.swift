@@ -35,6 +35,44 @@ package struct QuarantineNote: Hashable, Sendable {
         """
     }
 
+    /// The largest text that is read.
+    private static let largest = 64 << 10
+
+    /// Reads the text of a note; nil if this program has not written it. Anybody may have put it there: the caller checks
+    /// what it says.
+    package init?(text: some Collection<UInt8>) {
+        guard let text = String(validating: Array(text), as: UTF8.self), text.hasSuffix("\n") else { return nil }
+        let lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)
+        let labels = ["what  ", " why  ", "when  ", "from  ", "  do  "]
+        guard lines.count == labels.count, zip(lines, labels).allSatisfy({ $0.hasPrefix($1) }) else { return nil }
+        let parts = lines.map { BytePath(escaped: String($0.dropFirst(6))) }
+        let words = parts.map { $0.flatMap { String(validating: $0.bytes, as: UTF8.self) } }
+        guard let what = words[0], let why = words[1], let when = words[2].flatMap({ Self.time($0) }),
+            let origin = parts[3], let advice = words[4]
+        else { return nil }
+        self.init(what: what, why: why, when: when, origin: origin, advice: advice)
+    }
+
+    /// Reads the note beside the quarantined file `path`; nil if there is none that this program has written.
+    package init?(besides path: BytePath, in root: borrowing OwnedDescriptor) {
+        guard let directory = try? root.openDirectoryBeneath(path.parent),
+            let note = try? directory.openBeneath(FileNames.reason(for: path.name, attempt: 0), [.read, .nonBlocking]),
+            let status = try? FileStatus(of: note), status.kind == .regular, status.links == 1,
+            let bytes = try? note.read(Self.largest + 1), bytes.count <= Self.largest
+        else { return nil }
+        self.init(text: bytes)
+    }
+
+    private static func time(_ text: String) -> FileTime? {
+        let digits = #/([0-9]{4})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) UTC/#
+        guard let match = text.wholeMatch(of: digits) else { return nil }
+        let numbers = [match.1, match.2, match.3, match.4, match.5, match.6].compactMap { Int($0) }
+        guard numbers.count == 6, let date = CivilDate(year: numbers[0], month: numbers[1], day: numbers[2]) else {
+            return nil
+        }
+        return CivilDateTime(date, hour: numbers[3], minute: numbers[4], second: numbers[5])?.instant(offset: 0)
+    }
+
     private func oneLine(_ text: String) -> String { escapeForDisplay(Array(text.utf8)) }
 }
 

@@ -25,7 +25,7 @@ final class Generation: Sendable {
         let control: MonitorQueue
         let log: DaemonLog
         /// Records the photos of a library in a catalogue that was begun anew.
-        let rebuild: @Sendable (LibrarySettings?) async -> Void
+        let rebuild: @Sendable (Settings) async -> Void
     }
 
     let settings: Settings
@@ -60,7 +60,7 @@ final class Generation: Sendable {
             guard error.isAway else { throw error }
         }
         if mustPrepare {
-            prepare = { await dependencies.rebuild(settings.library) }
+            prepare = { await dependencies.rebuild(settings) }
         } else {
             prepare = nil
         }

@@ -297,13 +297,13 @@ actor LibraryAuditor: DaemonPart {
 
     /// Takes the library's photos into a catalogue that was begun anew, since the one before it was lost: without them
     /// every photo that comes again would be filed again. Returns when that is done, or not due, or all is to stop.
-    func rebuild(_ library: LibrarySettings?) async {
-        guard let library else { return }
+    func rebuild(_ settings: Settings) async {
+        guard let library = settings.library else { return }
         while !stopping.withLock({ $0 }) {
             do {
                 if try catalogue.isRebuilding() {
                     problems.rebuilding(catalogue: catalogue.path)
-                    try rebuildNow(library.path)
+                    try rebuildNow(library, settings.inboxes)
                     problems.rebuilding(catalogue: nil)
                 }
                 return
@@ -317,19 +317,29 @@ actor LibraryAuditor: DaemonPart {
         }
     }
 
-    private func rebuildNow(_ library: BytePath) throws {
+    private func rebuildNow(_ settings: LibrarySettings, _ inboxes: [InboxSettings]) throws {
+        let library = settings.path
         subsystem.enter("making the catalogue anew from \(library.escaped)")
         defer { subsystem.idle() }
         let tree = try LibraryTree(library)
         try libraryGuard.check(tree.root, at: library)
         let work = FileWork(shouldStop: { [stopping] in stopping.withLock { $0 } })
+        // Before the photos, which are recorded now and are newer. Of other hosts' inboxes nothing is here.
+        let restoring = QuarantineRestoring(
+            of: settings.quarantine, inboxes: Dictionary(inboxes.map { ($0.name, $0.path) }) { $1 }, into: catalogue,
+            isConfiguredOnly: catalogue.isShared, work: work)
+        let quarantined = try restoring.run { [log] path, reason in
+            log.logger.warning("\(path.escaped) is quarantined, and not in the new catalogue: \(reason), continuing")
+        }
         let summary = try LibraryAdoption(of: tree, into: catalogue, work: work).run { _ in
         } report: { [log] finding in
             switch finding {
             case .unreadable(let path, let reason):
                 log.logger.warning("\(path.escaped) is not in the new catalogue: \(reason), continuing")
             case .sidecar(let path, let reason): log.logger.warning("\(path.escaped): \(reason), continuing")
-            default: break
+            case .noPhoto(let path):
+                log.logger.warning("\(path.escaped) is not in the new catalogue: no photo by its content, continuing")
+            case .adopted, .moved, .sameContent, .differs, .replaced: break
             }
         }
         // Another directory may have come in its place meanwhile, whose photos are not recorded.
@@ -352,7 +362,7 @@ actor LibraryAuditor: DaemonPart {
         log.logger.notice(
             """
             the catalogue is made anew: \(summary.adopted) photos recorded, \(summary.known) before, \
-            \(summary.restored) sidecars read
+            \(summary.restored) sidecars read, \(quarantined) quarantined files
             """)
     }
 

@@ -24,9 +24,13 @@ struct RebuildCommand: DaemonCommand {
 
         Every photo of the library is read and recorded under its path. The new catalogue lacks what only the old one knew:
         from which inbox a photo came and when, the outcomes of files that were not filed, and photos of other libraries.
-        Titles, keywords, ratings and places are copied, as far as the old catalogue can be read; else those are recorded that
+        What is in quarantine is recorded again, with what the reason files beside it say. Titles, keywords, ratings and places are copied, as far as the old catalogue can be read; else those are recorded that
         the daemon wrote to sidecars (write-sidecars in photoinbox.toml). The old one is kept beside the new one
         (NAME.before-rebuild-…). The new one gets the same owner and group, even if root runs this.
+
+        A file with other bytes than the old catalogue has recorded stays known as damaged, and one that was filed as it is by
+        "photoinbox release --as-is" stays a photo. Without an old catalogue that can be read, a damaged file counts as whole,
+        and a file that is no photo by its content is named and not recorded.
 
         If the new catalogue would have over 10 photos fewer, or more than one and over 5 % fewer, or if the old one cannot be
         read, it replaces the old one only after a question, or with --yes: which photos were moved to a bucket is known from
@@ -84,8 +88,15 @@ struct RebuildCommand: DaemonCommand {
             // Files that an earlier run recorded may have been removed or renamed since.
             try catalogue.strike(
                 try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
-            let adoption = LibraryAdoption(of: try LibraryTree(library), into: catalogue, work: work(interruption))
+            let quarantined = try restoreQuarantine(
+                of: library, rebuilding, catalogue, at: places, display, interruption)
+            let former = rebuilding.old.map { FormerCatalogue($0, of: library) }
+            let adoption = LibraryAdoption(
+                of: try LibraryTree(library), into: catalogue, former: former, work: work(interruption))
             let summary = try run(adoption, display, interruption)
+            if let failure = former?.failure {
+                display.remark("damaged photos may count as whole: the old catalogue cannot be read: \(failure)")
+            }
             let loss = try rebuilding.keepMoved(in: catalogue)
             if let loss {
                 display.clear()
@@ -93,6 +104,7 @@ struct RebuildCommand: DaemonCommand {
                     "the old catalogue cannot be read, or not whole; photos in a bucket that it alone knew are not recorded: "
                         + printable("\(loss)"), asJSON: output.json)
             }
+            try rebuilding.keepDamaged(summary.damaged, in: catalogue, now: Moment.now.wall)
             let placeNames = PlaceNames(
                 places.settings?.placeNames ?? StandardPlaces.placeNames(), report: display.remark)
             try MetadataReading(
@@ -106,15 +118,29 @@ struct RebuildCommand: DaemonCommand {
             }
             let result = try rebuilding.finish(catalogue, now: Moment.now.wall)
             display.clear()
-            try finish(summary, now, result)
+            try finish(summary, now, quarantined, result)
             if summary.unreadable > 0 { throw CommandEnd(status: .someLeft) }
         } catch let error as FilingError where error.kind == .stopped {
             display.clear()
             printRemark("stopped; run it again to continue. The old catalogue is still in use", asJSON: output.json)
             throw CommandEnd(status: .someLeft)
         } catch let taken as StateLock.Taken {
-            throw CommandFailure(.busy, "\(taken)", action: "sudo systemctl stop photoinboxd")
+            throw CommandFailure(taken)
         }
+    }
+
+    /// Records what is in quarantine; the number of files. Before the photos, which are recorded now and are newer.
+    private func restoreQuarantine(
+        of library: BytePath, _ rebuilding: CatalogueRebuilding, _ catalogue: CatalogueFile, at places: Places,
+        _ display: ProgressDisplay, _ interruption: Interruption
+    ) throws -> Int {
+        // Without a configuration, its place is the default, and the last state has the inboxes.
+        let known = EvidenceSearch.knownPlaces(places.settings, DaemonContact(places: places).lastState())
+        let quarantine = places.settings?.library?.quarantine ?? library.parent.appending("quarantine")
+        let inboxes = Dictionary(known.inboxes.map { ($0.name, $0.path) }) { $1 }
+        return try QuarantineRestoring(
+            of: quarantine, inboxes: inboxes, into: catalogue, former: rebuilding.old, work: work(interruption)
+        ).run { display.remark("\($0.escaped) is quarantined, and not recorded: \(printable($1))") }
     }
 
     private func work(_ interruption: Interruption) -> FileWork { FileWork(shouldStop: interruption.mustStop) }
@@ -129,7 +155,13 @@ struct RebuildCommand: DaemonCommand {
             switch finding {
             case .unreadable(let path, let reason), .sidecar(let path, let reason):
                 display.remark("\(path.escaped): \(printable(reason))")
-            default: break
+            case .noPhoto(let path): display.remark("\(path.escaped): no photo by its content, and not recorded")
+            case .differs(let path):
+                display.remark("\(path.escaped): not what was filed; it stays recorded, and counts as damaged")
+            case .replaced(let path, let whole):
+                let place = whole.map { " as \($0.escaped)" } ?? ""
+                display.remark("\(path.escaped): a damaged file, not recorded: its photo was filed again\(place)")
+            case .adopted, .moved, .sameContent: break
             }
         }
     }
@@ -181,7 +213,7 @@ struct RebuildCommand: DaemonCommand {
     }
 
     private func finish(
-        _ summary: LibraryAdoption.Summary, _ photos: Int, _ result: CatalogueRebuilding.Result
+        _ summary: LibraryAdoption.Summary, _ photos: Int, _ quarantined: Int, _ result: CatalogueRebuilding.Result
     ) throws {
         if let reason = result.withoutDescriptions {
             printRemark(
@@ -193,7 +225,9 @@ struct RebuildCommand: DaemonCommand {
                     JSONField("type", "summary"), JSONField("recorded", photos),
                     JSONField("same_content", summary.sameContent), JSONField("sidecars", summary.restored),
                     JSONField("unreadable", summary.unreadable),
-                    JSONField("descriptions", result.descriptions),
+                    JSONField("descriptions", result.descriptions), JSONField("quarantined", quarantined),
+                    JSONField("damaged", summary.differing), JSONField("replaced", summary.replaced),
+                    JSONField("no_photos", summary.others),
                 ] + (result.old.map { JSONField.path("old", $0) } ?? []))
             return
         }
@@ -206,8 +240,16 @@ struct RebuildCommand: DaemonCommand {
         if summary.restored > 0 {
             text.add("read", HumanText.count(summary.restored, "sidecar", "sidecars") + " that photo-inbox wrote")
         }
-        if summary.sameContent > 0 {
-            text.add("others", "\(HumanText.count(summary.sameContent)) with the bytes of another")
+        if quarantined > 0 {
+            text.add("quarantine", "\(HumanText.count(quarantined, "file", "files")) recorded")
+        }
+        let rest = [
+            (summary.differing, "damaged, as the old catalogue shows"),
+            (summary.replaced, "damaged, and filed again elsewhere"),
+            (summary.sameContent, "with the bytes of another"), (summary.others, "not photos"),
+        ].filter { $0.0 > 0 }
+        if !rest.isEmpty {
+            text.add("others", rest.map { "\(HumanText.count($0.0)) \($0.1)" }.joined(separator: ", "))
         }
         if let old = result.old { text.add("old", "\(old.escaped); remove it when all is well") }
         try printOut(text.rendered(Terminal.style(output.color)))
