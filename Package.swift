@@ -45,11 +45,9 @@ let faces: [Target] =
             linkerSettings: ["objdetect", "imgproc", "core"].map { .linkedLibrary("opencv_\($0)") })
     ] : []
 
-/// A target of ours, which has the files of a directory `embedded` in its code.
-func module(_ name: String, _ dependencies: [Target.Dependency] = [], embedded: String? = nil) -> Target {
-    .target(
-        name: name, dependencies: dependencies, resources: embedded.map { [.embedInCode($0)] },
-        swiftSettings: swiftSettings)
+/// A target of ours, whose directories `exclude` are no part of it.
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings)
 }
 
 /// The tests of a target.
@@ -286,16 +284,15 @@ let package = Package(
             ]),
         .target(name: "CPasswords", cSettings: [checked]),
         .target(name: "CCompression", cSettings: [checked]),
+        .target(name: "CPageFiles", cSettings: [checked]),
         module("WebAccounts", ["CPasswords", "FileValues", "LinuxKernel", "SystemMonitor", crypto, system]),
         module(
             "WebPages",
             [
-                "CCompression", "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol", "FileValues",
-                "Filing",
-                "HTTPValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings", "SystemMonitor",
-                "WebAccounts",
-                "WebServing", system,
-            ], embedded: "Resources"),
+                "CCompression", "CPageFiles", "Catalogue", "CommandContact", "CommandSupport", "ControlProtocol",
+                "FileValues", "Filing", "HTTPValues", "LinuxKernel", "PhotoModel", "Reporting", "Settings",
+                "SystemMonitor", "WebAccounts", "WebServing", system,
+            ], exclude: ["Resources"]),
         module(
             "WebProgram",
             [
