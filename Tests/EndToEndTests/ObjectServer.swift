@@ -15,27 +15,35 @@ final class ObjectServer: Sendable {
     static let (name, secret) = ("desk", "photo/secret+1")
 
     private let house: House
-    private let port: Int
+    private let ports = Locked(0)
+    private var port: Int { ports.withLock { $0 } }
     private let running = Locked<RunningProgram?>(nil)
     private let commands = Locked<[RunningProgram]>([])
 
     /// Starts one that keeps its objects in `house`.
     init(in house: House) async throws {
         self.house = house
-        port = try Self.freePort()
         let identity = """
             {"identities": [{"name": "desk", "credentials": [{"accessKey": "\(Self.name)", "secretKey": "\(Self.secret)"}],
               "actions": ["Admin", "Read", "Write", "List"]}]}
             """
         try write(Data(identity.utf8), to: house.path("s3.json"))
         try makeDirectory(house.path("objects"))
-        try await start()
+        // It listens after seconds: until then another program can have one of its ports, and it ends.
+        for isLast in [false, false, true] {
+            let port = try Self.freePort()
+            ports.withLock { $0 = port }
+            do {
+                try await start()
+                return
+            } catch let error as DidNotStart where !isLast && error.hasEnded {}
+        }
     }
 
     /// The address of a bucket, or of what begins with it.
     func address(_ bucket: String) -> String { "http://127.0.0.1:\(port)/\(bucket)" }
 
-    /// Starts it, and waits until it takes objects.
+    /// Starts it, and waits until it takes objects; fails with what it logged if it ends before that.
     func start() async throws {
         // Each of its servers has one more port for itself, 10,000 above.
         let weed = try house.launch(
@@ -49,11 +57,23 @@ final class ObjectServer: Sendable {
                 "-s3.localSocket=\(house.path("s3.sock"))",
             ])
         running.withLock { $0 = weed }
-        _ = try await poll {
-            try await self.run("test", self.address("first")).status
-        } until: {
-            $0 == 0
+        do {
+            let status = try await poll {
+                weed.hasEnded ? nil : try await self.run("test", self.address("first")).status
+            } until: {
+                $0 == nil || $0 == 0
+            }
+            guard status != nil else { throw DidNotStart(hasEnded: true, log: weed.lines) }
+        } catch let error as PollTimedOut {
+            throw DidNotStart(hasEnded: false, log: weed.lines + ["\(error)"])
         }
+    }
+
+    /// It ended, or took no object.
+    struct DidNotStart: Error, CustomStringConvertible {
+        let hasEnded: Bool
+        let log: [String]
+        var description: String { "SeaweedFS takes no objects:\n" + log.suffix(60).joined(separator: "\n") }
     }
 
     func kill() async throws {
@@ -102,10 +122,16 @@ final class ObjectServer: Sendable {
         return (data, (response as? HTTPURLResponse)?.statusCode ?? 0)
     }
 
+    /// The last four ports that were tried, from a random place on: no two servers of this process have the same.
+    private static let tried = Locked(Int.random(in: 0..<2_500))
+
     /// The first of four ports that are free now, as are those 10,000 above.
     private static func freePort() throws -> Int {
         for _ in 0..<200 {
-            let first = Int.random(in: 2_500..<5_500) * 4
+            let first = tried.withLock { tried in
+                tried = (tried + 1) % 2_500
+                return 10_000 + tried * 4
+            }
             let all = (first..<first + 4).flatMap { [$0, $0 + 10_000] }
             if all.allSatisfy({ isFree($0) }) { return first }
         }

@@ -15,7 +15,8 @@ public func poll<Value>(
 }
 
 /// The wanted value did not appear in time.
-struct PollTimedOut: Error, CustomStringConvertible {
+public struct PollTimedOut: Error, CustomStringConvertible {
     let last: String
-    var description: String { "waited in vain; in the end there was: \(last.prefix(4_000))" }
+    /// The last value.
+    public var description: String { "waited in vain; in the end there was: \(last.prefix(4_000))" }
 }
