@@ -23,7 +23,7 @@ export FACES
 release := .build/release
 placenames := .build/place-names.sqlite
 
-.PHONY: help deps test-deps build release build-tests check test test-all test-library test-release tsan lint format config man docs bench bench-web bench-fleet campaign-overflow campaign-versions \
+.PHONY: help deps test-deps build release build-tests check test test-all test-library test-lives build-release-tests test-release tsan lint format config man docs bench bench-web bench-fleet campaign-overflow campaign-versions \
     campaign-kill campaign-wire campaign-fleet campaign-failover campaign-patroni campaign-press-desk campaign-nfs campaign-random-kill campaign-errno campaign-power campaign-full-disk campaign-race \
     campaign-writers campaign-imports campaign-places campaign-mutants campaign-service campaign-seeded-bugs \
     campaign-heads campaign-drop campaign-proxied campaign-soak run deb place-names install uninstall clean
@@ -74,8 +74,13 @@ test: lint build-tests ## before a commit: lint, and the tests of the phase main
 	scripts/run-tests --phase main --skip-build
 
 test-all: test ## what CI runs: all phases, and the lifecycle rules in a release build
-	for phase in $(phases); do scripts/run-tests --phase $$phase --skip-build || exit; done
+	scripts/run-tests $(patsubst %,--phase %,$(filter-out lives,$(phases))) --skip-build
+	$(MAKE) -j 2 test-lives build-release-tests
 	$(MAKE) test-release
+
+# One processor is enough for it: meanwhile the other builds.
+test-lives:
+	scripts/run-tests --phase lives --skip-build
 
 # The library's targets and the examples.
 LIBRARY_TESTS := FileValuesTests LinuxKernelTests SystemMonitorTests DirectoryWatchTests SystemdTests ExamplesTests
@@ -88,9 +93,15 @@ docs: ## make the library's documentation with docc, in .build/docs
 	swift build --target Systemd
 	scripts/docs
 
-test-release: ## the lifecycle rules trap in optimised code as well
-	PHOTOINBOX_TESTS=SystemMonitorTests scripts/run-tests --phase main -c release -Xswiftc -enable-testing \
-	    --scratch-path .build-release-tests
+RELEASE_TESTS := -c release -Xswiftc -enable-testing --scratch-path .build-release-tests
+
+build-release-tests: export PHOTOINBOX_TESTS = SystemMonitorTests
+build-release-tests:
+	swift build --build-tests $(RELEASE_TESTS)
+
+test-release: export PHOTOINBOX_TESTS = SystemMonitorTests
+test-release: build-release-tests ## the lifecycle rules trap in optimised code as well
+	scripts/run-tests --phase main --skip-build $(RELEASE_TESTS)
 
 # What confines itself cannot run under it, since its address space is limited: these are built without. Nor can what a
 # booted systemd confines; those tests are of units.
@@ -106,7 +117,7 @@ tsan: test-deps ## run the tests under Thread Sanitizer, without suppressions (a
 	cp $(addprefix .build/debug/,$(CONFINED)) .build-tsan/debug/
 	rm -rf .build-tsan/reports
 	mkdir -m 1777 .build-tsan/reports
-	for phase in main $(filter-out booted,$(phases)); do scripts/run-tests --phase $$phase --skip-build $(TSAN) || exit; done
+	scripts/run-tests $(patsubst %,--phase %,main $(filter-out booted,$(phases))) --skip-build $(TSAN)
 	@! cat .build-tsan/reports/* 2> /dev/null
 
 lint: ## check the formatting, and the units

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests with real photos and the real daemon. Most tests mainly wait for ticks and deadlines of the daemon; all at
 /// once would need more processes than a small machine can run.
-@Suite("End to end", .atMost(4))
+@Suite("End to end", .atMost(6))
 struct EndToEnd {
     static let isRoot = geteuid() == 0
     /// Whether file systems can be mounted in a mount namespace of one daemon.
