@@ -1,6 +1,5 @@
 import FileValues
 import Foundation
-import FoundationNetworking
 import Glibc
 import LinuxKernel
 import SystemPackage
@@ -111,15 +110,34 @@ final class ObjectServer: Sendable {
 
     func remove(_ key: String) async throws { _ = try await ask(key, method: "DELETE") }
 
-    private func ask(_ key: String, method: String = "GET", _ body: Data? = nil) async throws -> (Data, Int) {
+    private func ask(
+        _ key: String, method: String = "GET", _ body: Data? = nil
+    ) async throws -> (body: Data, status: Int) {
         let path = key.split(separator: "/").map { percentEncoded($0.utf8) }.joined(separator: "/")
-        guard let address = URL(string: "http://127.0.0.1:\(port + 3)/buckets/\(path)") else {
-            throw CocoaError(.fileReadUnknown)
+        let file = house.path("body-\(UUID())")
+        if let body { try write(body, to: file) }
+        defer { unlink(file) }
+        return try await Self.request(
+            "http://127.0.0.1:\(port + 3)/buckets/\(path)", ["-X", method] + (body == nil ? [] : ["-T", file]))
+    }
+
+    /// An answer to curl. `URLSession` is not used: requests to a server that was killed sometimes never ended.
+    static func request(
+        _ address: String, _ options: [String] = []
+    ) async throws -> (body: Data, status: Int) {
+        let scratch = try ScratchDirectory()
+        let body = scratch.appending("body")
+        let program = try RunningProgram(
+            ["/usr/bin/curl", "-sS", "--max-time", "60", "-o", body, "-w", "%{http_code}\\n"] + options
+                + [address])
+        guard try await program.ending() == .status(0), let status = Int(program.lines.last ?? "") else {
+            throw DidNotAnswer(lines: program.lines)
         }
-        var request = URLRequest(url: address)
-        (request.httpMethod, request.httpBody) = (method, body)
-        let (data, response) = try await URLSession.shared.data(for: request)
-        return (data, (response as? HTTPURLResponse)?.statusCode ?? 0)
+        return (FileManager.default.contents(atPath: body) ?? Data(), status)
+    }
+
+    struct DidNotAnswer: Error {
+        let lines: [String]
     }
 
     /// The last four ports that were tried, from a random place on: no two servers of this process have the same.

@@ -1,7 +1,6 @@
 import ControlProtocol
 import FileValues
 import Foundation
-import FoundationNetworking
 import Glibc
 import LinuxKernel
 import TestSupport
@@ -220,14 +219,10 @@ extension EndToEnd.Storing {
         let link = try await client.content("o/\(key)")
         let text = String(decoding: link.bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(link.status == 307 && text.contains("eu-central-2%2Fs3"), "\(text)")
-        func get(_ text: String) async throws -> (data: Data, status: Int, name: String?) {
-            let (data, answer) = try await URLSession.shared.data(from: try #require(URL(string: text)))
-            let head = answer as? HTTPURLResponse
-            return (data, head?.statusCode ?? 0, head?.value(forHTTPHeaderField: "Content-Disposition"))
-        }
-        let got = try await get(text)
-        #expect(got.status == 200 && got.data == photo, "\(got.status)")
-        #expect(try await get(text.replacing("X-Amz-Expires=600", with: "X-Amz-Expires=601")).status == 403)
+        let got = try await ObjectServer.request(text)
+        #expect(got.status == 200 && got.body == photo, "\(got.status)")
+        let other = text.replacing("X-Amz-Expires=600", with: "X-Amz-Expires=601")
+        #expect(try await ObjectServer.request(other).status == 403)
         try await daemon.stop()
     }
 

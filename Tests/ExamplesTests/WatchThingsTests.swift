@@ -44,18 +44,10 @@ private final class Example {
     private let output: OwnedDescriptor
 
     init(_ program: String, _ arguments: [BytePath]) throws {
-        let ends = try Self.pipeEnds()
+        let ends = try makePipe()
         let writing = OwnedDescriptor(taking: ends.writing)
         output = OwnedDescriptor(taking: ends.reading)
         process = try ChildProcess.spawn(BytePath(Self.place + program), arguments, output: .descriptor(writing.raw))
-    }
-
-    private static func pipeEnds() throws -> (reading: Int32, writing: Int32) {
-        var ends: [Int32] = [-1, -1]
-        try systemCall("pipe") { pipe(&ends) }
-        // The child must not inherit the reading end.
-        for end in ends { try systemCall("fcntl") { fcntl(end, F_SETFD, FD_CLOEXEC) } }
-        return (ends[0], ends[1])
     }
 
     /// The next line; empty at the end.

@@ -2,6 +2,7 @@ import FileValues
 import Glibc
 import LinuxKernel
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite("Starting child processes", .timeLimit(.minutes(60)))
@@ -9,12 +10,11 @@ struct ChildProcessTests {
     private static func output(
         of program: BytePath, _ arguments: [BytePath], environment: [String: String] = [:]
     ) throws -> String {
-        var ends: [Int32] = [-1, -1]
-        try systemCall("pipe") { pipe(&ends) }
-        let reading = OwnedDescriptor(taking: ends[0])
+        let ends = try makePipe()
+        let reading = OwnedDescriptor(taking: ends.reading)
         let child: ChildProcess
         do {
-            let writing = OwnedDescriptor(taking: ends[1])
+            let writing = OwnedDescriptor(taking: ends.writing)
             child = try ChildProcess.spawn(
                 program, arguments, environment: environment, output: .descriptor(writing.raw))
         }

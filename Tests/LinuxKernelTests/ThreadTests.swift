@@ -109,9 +109,8 @@ struct ThreadTests {
             }
         }
         #expect(slow != nil)
-        var ends: [Int32] = [0, 0]
-        try systemCall("pipe") { pipe(&ends) }
-        let hung = try await aside { [end = ends[0]] in
+        let ends = try makePipe()
+        let hung = try await aside { [end = ends.reading] in
             runOnOwnThread(named: "hung", patience: 0.01) {
                 var byte: UInt8 = 0
                 return read(end, &byte, 1)
@@ -119,6 +118,6 @@ struct ThreadTests {
         }
         #expect(hung == nil)
         // Ends the hung thread.
-        close(ends[1])
+        close(ends.writing)
     }
 }

@@ -31,10 +31,8 @@ struct WholeFileTests {
 
     @Test("A pipe is read to its end, however late its writer writes, as --config <(…) has it")
     func pipe() throws {
-        var ends: [Int32] = [-1, -1]
-        #expect(Glibc.pipe(&ends) == 0)
-        let reading = OwnedDescriptor(taking: ends[0])
-        let writing = ends[1]
+        let (end, writing) = try makePipe()
+        let reading = OwnedDescriptor(taking: end)
         try startThread(named: "writer") {
             // Whether the reader has come to its read(2) yet or not, it must wait for this.
             usleep(20_000)

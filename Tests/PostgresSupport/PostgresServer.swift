@@ -86,16 +86,12 @@ public final class PostgresServer: Sendable {
             rm -rf "$1"
             """
         // Its end is what the script waits for; it is never closed.
-        var ends: [Int32] = [0, 0]
-        let made = openDescriptors.withLock { _ in
-            pipe(&ends) + ends.reduce(0) { $0 + fcntl($1, F_SETFD, FD_CLOEXEC) }
-        }
-        guard made == 0 else { throw Errno(rawValue: errno) }
+        let ends = try makePipe()
         let arguments = ["/bin/sh", "-c", lines, "sh", directory, programs.directory]
         let script = try spawn(arguments, environment: ["PATH": "/usr/bin:/bin"], inASession: true) { actions in
-            posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+            posix_spawn_file_actions_adddup2(&actions, ends.reading, 0)
         }
-        close(ends[0])
+        close(ends.reading)
         let end = ContinuousClock.now + .seconds(waitLimit)
         while (try? PostgresConnection(parameters())) == nil {
             guard ContinuousClock.now < end, waitpid(script, nil, WNOHANG) == 0 else {

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxKernel
+import TestSupport
 import Testing
 
 @testable import SystemMonitor

@@ -52,14 +52,6 @@ struct Observed<M: Monitor>: ~Copyable {
     }
 }
 
-/// Both ends of a pipe.
-func makePipe() throws -> (reading: Int32, writing: Int32) {
-    var ends: [Int32] = [-1, -1]
-    try systemCall("pipe") { pipe(&ends) }
-    for end in ends { try systemCall("fcntl") { fcntl(end, F_SETFD, FD_CLOEXEC) } }
-    return (ends[0], ends[1])
-}
-
 /// Both ends of a connected stream of AF_UNIX.
 func makeSocketPair() throws -> (one: Int32, other: Int32) {
     var ends: [Int32] = [-1, -1]

@@ -13,10 +13,9 @@ struct WatcherTests {
 
     /// Both ends of a pipe, the reading one not blocking.
     private func makePipe() throws -> (reader: Int32, writer: Int32) {
-        var ends: [Int32] = [0, 0]
-        try systemCall("pipe") { pipe(&ends) }
-        #expect(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
-        return (ends[0], ends[1])
+        let ends = try TestSupport.makePipe()
+        #expect(fcntl(ends.reading, F_SETFL, O_NONBLOCK) == 0)
+        return (ends.reading, ends.writing)
     }
 
     @Test("Bytes are read, then the end is reported, and the descriptor is closed once")

@@ -49,10 +49,9 @@ struct ConsoleTests {
     /// Without a reader, sending returns, dropped entries are counted, and flush ends at its limit.
     @Test("A full pipe does not block its writers")
     func fullPipe() async throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        let reading = OwnedDescriptor(taking: ends[0])
-        let writing = OwnedDescriptor(taking: ends[1])
+        let ends = try makePipe()
+        let reading = OwnedDescriptor(taking: ends.reading)
+        let writing = OwnedDescriptor(taking: ends.writing)
         let sink = ConsoleSink(style: .prioritized, descriptor: writing.raw, capacity: 16, byteCapacity: 1 << 20)
         // Whole pages, so that the last one is full; then one entry that blocks the sink.
         while sink.sendNow(LogEntry(.debug, String(repeating: "x", count: 5_000))) {}

@@ -58,25 +58,18 @@ public final class RunningProgram: Sendable {
     /// Starts `arguments[0]` and reads its standard output and error by lines. Signals are neither blocked nor ignored
     /// in it.
     public init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        var ends: [Int32] = [-1, -1]
-        // In one step with regard to other tests: a child that started between them would keep the pipe open.
-        let result = openDescriptors.withLock { _ in
-            let result = pipe(&ends)
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-            return result
-        }
-        guard result == 0 else { throw Errno(rawValue: errno) }
-        defer { close(ends[1]) }
+        let ends = try makePipe()
+        defer { close(ends.writing) }
         do {
             pid = try spawn(arguments, environment: Self.inheritedEnvironment.merging(environment) { $1 }) { actions in
-                posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-                posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO)
+                posix_spawn_file_actions_adddup2(&actions, ends.writing, STDOUT_FILENO)
+                posix_spawn_file_actions_adddup2(&actions, ends.writing, STDERR_FILENO)
             }
         } catch {
-            close(ends[0])
+            close(ends.reading)
             throw error
         }
-        let descriptor = ends[0]
+        let descriptor = ends.reading
         // Plain blocking threads: the tested code must not be used to test itself.
         Thread.start { [self, pid] in
             readLines(of: descriptor)

@@ -8,6 +8,14 @@ import SystemPackage
 /// Not of `Void`: for Thread Sanitizer a value without a size is at the address of its box, whose type others read.
 package let openDescriptors = Locked(0)
 
+/// Both ends of a new pipe, blocking, and closed on exec from the first moment on: a program that another test starts
+/// would keep them open, and the end of what is written would be reported when it ends.
+package func makePipe() throws(SystemCallError) -> (reading: Int32, writing: Int32) {
+    let ends = try OutputPipe().take()
+    _ = fcntl(ends.reading, F_SETFL, 0)
+    return ends
+}
+
 /// Starts `arguments[0]` with no signal blocked or ignored: threads of libdispatch block nearly all, and a child
 /// inherits that. `prepare` sets its open files.
 public func spawn(

@@ -534,31 +534,24 @@ struct WallTests {
     private final class Gate: Sendable {
         private let (came, opened): (Pipe, Pipe)
 
-        private typealias Pipe = (read: Int32, write: Int32)
+        private typealias Pipe = (reading: Int32, writing: Int32)
 
-        init() throws {
-            func pipe() throws -> Pipe {
-                var ends: [Int32] = [0, 0]
-                try systemCall("pipe") { Glibc.pipe(&ends) }
-                return (ends[0], ends[1])
-            }
-            (came, opened) = (try pipe(), try pipe())
-        }
+        init() throws { (came, opened) = (try makePipe(), try makePipe()) }
 
         func pass() {
-            _ = write(came.write, "x", 1)
+            _ = write(came.writing, "x", 1)
             var byte: UInt8 = 0
-            _ = read(opened.read, &byte, 1)
+            _ = read(opened.reading, &byte, 1)
         }
 
         func waitForOne() {
             var byte: UInt8 = 0
-            _ = read(came.read, &byte, 1)
+            _ = read(came.reading, &byte, 1)
         }
 
-        func open() { close(opened.write) }
+        func open() { close(opened.writing) }
 
-        deinit { for end in [came.read, came.write, opened.read] { close(end) } }
+        deinit { for end in [came.reading, came.writing, opened.reading] { close(end) } }
     }
 
     @Test("What is known of a photo, with the members of its set and the renditions that it could have")
