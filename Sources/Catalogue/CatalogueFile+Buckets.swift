@@ -187,22 +187,16 @@ extension CatalogueFile {
         guard photo.isInBucket, try db.first("SELECT id FROM photo WHERE \(db.words.isAt())", place) == nil else {
             return nil
         }
-        let filedAt = member.stored.filedAt
-        let own: Columns = ["filed_at": filedAt.nanosecondsSince1970, "source_kept": false]
-        let id = try db.insert(photo.columns.merging(own) { $1 }, into: "photo")
-        let filing = OutcomeRecord(
-            at: filedAt, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: photo.proof,
-            sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
-        let outcome = try db.insert(filing.columns, into: "outcome")
+        let ids = try insert(photo, filedAt: member.stored.filedAt, db)
         for (table, row) in member.rows {
             var columns: Columns = [:]
             for (name, value) in zip(row.columns.names, row.values) where name != "id" { columns[name] = value }
-            columns["photo_id"] = id
-            if let known = row["outcome_id"], known != .null { columns["outcome_id"] = outcome }
+            columns["photo_id"] = ids.photo
+            if let known = row["outcome_id"], known != .null { columns["outcome_id"] = ids.outcome }
             let sorted = columns.sorted { $0.key < $1.key }
             try db.run(
                 "INSERT INTO \(table) (\(columnNames(sorted))) VALUES (\(columnMarks(sorted)))", sorted.map(\.value))
         }
-        return id
+        return ids.photo
     }
 }

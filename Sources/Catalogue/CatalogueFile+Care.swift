@@ -98,14 +98,7 @@ extension CatalogueFile {
             try restore(said, db)
             return .restored
         }
-        var columns = photo.columns
-        columns["filed_at"] = time.nanosecondsSince1970
-        columns["source_kept"] = false
-        let id = try db.insert(columns, into: "photo")
-        let outcome = OutcomeRecord(
-            at: time, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: photo.proof,
-            sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
-        _ = try db.insert(outcome.columns, into: "outcome")
+        let id = try insert(photo, filedAt: time, db).photo
         try bindAdopted(id, photo, db)
         return .adopted(id)
     }

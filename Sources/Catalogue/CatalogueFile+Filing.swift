@@ -366,15 +366,37 @@ extension CatalogueFile {
 }
 
 extension FilingCommit {
-    var columns: Columns {
+    var columns: Columns { photo.columns(filedAt: filedAt, keepsSource: keepsSource) }
+    func outcome(photo id: Int64?) -> OutcomeRecord { photo.filing(id, at: filedAt, reason: reason) }
+}
+
+extension PhotoRecord {
+    fileprivate func columns(filedAt: FileTime, keepsSource: Bool) -> Columns {
         let own: Columns = ["filed_at": filedAt.nanosecondsSince1970, "source_kept": keepsSource]
-        return photo.columns.merging(own) { $1 }
+        return columns.merging(own) { $1 }
     }
 
-    func outcome(photo id: Int64?) -> OutcomeRecord {
+    fileprivate func filing(_ id: Int64?, at time: FileTime, reason: String) -> OutcomeRecord {
         OutcomeRecord(
-            at: filedAt, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: reason,
-            sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
+            at: time, inbox: inbox, path: sourcePath, outcome: .filed, reason: reason, sha256: sha256, photoID: id,
+            destination: libraryPath)
+    }
+}
+
+extension CatalogueFile {
+    /// Adds the row of a photo that is in its library, or in a bucket, already, and the outcome of its filing. One that was
+    /// filed again has the row that took its place.
+    func insert(
+        _ photo: PhotoRecord, filedAt time: FileTime, supersededBy other: Int64? = nil, _ db: any CatalogueTransaction
+    ) throws -> FiledIDs {
+        var columns = photo.columns(filedAt: time, keepsSource: false)
+        if let other {
+            columns["superseded_at"] = time.nanosecondsSince1970
+            columns["superseded_by"] = other
+        }
+        let id = try db.insert(columns, into: "photo")
+        let outcome = photo.filing(id, at: time, reason: photo.proof)
+        return FiledIDs(photo: id, outcome: try db.insert(outcome.columns, into: "outcome"))
     }
 }
 

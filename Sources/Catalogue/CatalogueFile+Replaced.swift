@@ -42,18 +42,7 @@ extension CatalogueFile {
                 SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role \(comparison) 'sidecar'
                 ORDER BY id LIMIT 1
                 """, [photo.sha256])
-            var columns = photo.columns
-            columns["filed_at"] = time.nanosecondsSince1970
-            columns["source_kept"] = false
-            if let same {
-                columns["superseded_at"] = time.nanosecondsSince1970
-                columns["superseded_by"] = same
-            }
-            let id = try db.insert(columns, into: "photo")
-            let outcome = OutcomeRecord(
-                at: time, inbox: photo.inbox, path: photo.sourcePath, outcome: .filed, reason: photo.proof,
-                sha256: photo.sha256, photoID: id, destination: photo.libraryPath)
-            _ = try db.insert(outcome.columns, into: "outcome")
+            let id = try insert(photo, filedAt: time, supersededBy: same, db).photo
             guard same == nil else { return }
             try db.run(
                 "INSERT INTO damage (photo_id, since, reason) VALUES (?, ?, ?)",
