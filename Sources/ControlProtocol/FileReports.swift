@@ -10,6 +10,8 @@ package struct FileReports: Hashable, Sendable, Codable {
         case deferred, filed, duplicate, quarantined, ignored, withdrawn
         /// Its photo was taken back out of the library by a person.
         case undone
+        /// It was quarantined, and discarded by a person.
+        case discarded
         /// Its photo is missing or damaged in the library.
         case lost
     }

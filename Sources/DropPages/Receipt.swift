@@ -14,6 +14,8 @@ struct Receipt: Hashable, Sendable {
         case stays
         /// A person has taken it back out of the library.
         case returned
+        /// It was quarantined, and a person has discarded it.
+        case discarded
         case lost
     }
 
@@ -60,6 +62,7 @@ struct Receipt: Hashable, Sendable {
         case .quarantined: step = .quarantined
         case .deferred: step = .deferred
         case .undone: step = .returned
+        case .discarded: step = .discarded
         case .lost: (step, reason) = (.lost, "the library's copy is missing or damaged")
         case .withdrawn: step = .lost
         case .ignored: step = .stays
@@ -76,7 +79,7 @@ struct Receipt: Hashable, Sendable {
         var (step, reason, place) = (step, reason, place)
         if case .guest = owner {
             if step == .duplicate { step = .filed }
-            if ![.quarantined, .stays, .lost].contains(step) { reason = nil }
+            if ![.quarantined, .stays, .discarded, .lost].contains(step) { reason = nil }
             place = nil
         }
         let fields: [JSONField?] =
@@ -89,5 +92,5 @@ struct Receipt: Hashable, Sendable {
     }
 
     /// Whether nothing more is expected of it, though it may turn out to be otherwise.
-    var isSettled: Bool { isSafe || [.lost, .returned, .stays].contains(step) }
+    var isSettled: Bool { isSafe || [.lost, .returned, .discarded, .stays].contains(step) }
 }

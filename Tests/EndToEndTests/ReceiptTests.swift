@@ -100,6 +100,10 @@ extension EndToEnd {
             try await door.receipt(of: text, "\"step\":\"stays\"", "\"safe\":false", "\"reason\":\"not a photo")
             let cut = try door.place(photo.prefix(photo.count / 2), as: "c.jpg")
             try await door.receipt(of: cut, "\"step\":\"quarantined\"", "\"safe\":false", "\"reason\"")
+            let aside = try await house.ask("list", "--outcome", "quarantined", "--json")
+            let number = try #require(aside.text.firstMatch(of: #/"operation": ?(\d+)/#), "\(aside.lines)").1
+            #expect(try await house.ask("discard", String(number), "--yes").status == 0)
+            try await door.receipt(of: cut, "\"step\":\"discarded\"", "\"safe\":false", "\"reason\"")
 
             _ = try await house.ask("pause", "card")
             let second = try Photos.unique(2)

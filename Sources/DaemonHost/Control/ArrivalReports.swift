@@ -119,7 +119,7 @@ struct ArrivalReports: Sendable {
         switch outcome.outcome {
         case .filed: step = .filed
         case .duplicate: step = .duplicate
-        case .quarantined: step = standing == nil ? .quarantined : .filed
+        case .quarantined: step = standing != nil ? .filed : try isDiscarded(stored, file) ? .discarded : .quarantined
         case .ignored: step = .ignored
         case .withdrawn: step = .withdrawn
         }
@@ -129,6 +129,13 @@ struct ArrivalReports: Sendable {
         (report.operation, report.reason) = (stored.id, outcome.reason)
         if isFiled { report.place = standing?.photo.libraryPath.escaped }
         return (report, isFiled ? standing : nil)
+    }
+
+    /// Whether a person has discarded this quarantined file, or deleted it by hand.
+    private static func isDiscarded(_ outcome: StoredOutcome, _ file: CatalogueFile) throws -> Bool {
+        try file.requests(ofOutcome: outcome.id).contains {
+            $0.request.what == .discard && [.done, .expired].contains($0.step)
+        }
     }
 }
 

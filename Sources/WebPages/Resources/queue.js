@@ -25,6 +25,7 @@ export const groups = {
   placed: ["durable", "inbox"],
   waiting: ["waiting", "reading"],
   stays: ["stays"],
+  discarded: ["discarded"],
   filed: ["filed", "duplicate"],
   known: ["known"],
   left: ["left"],

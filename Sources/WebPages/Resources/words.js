@@ -2,7 +2,7 @@
 import { bytes, count } from "./text.js";
 
 export function headline(totals, halt = null, { isGuest = false, isAdding = false } = {}) {
-  const { all, failed, quarantined, sending, waiting, placed, deferred, stays, known, left } = totals;
+  const { all, failed, quarantined, sending, waiting, placed, deferred, stays, discarded, known, left } = totals;
   const open = sending.files + waiting.files;
   const bad = failed.files + (isGuest ? 0 : quarantined.files);
   const rest = placed.files + deferred.files;
@@ -28,14 +28,13 @@ export function headline(totals, halt = null, { isGuest = false, isAdding = fals
       text: `The library has ${files(recorded)} by its records: keep yours, or send ${recorded === 1 ? "it" : "them"} to make sure`,
     };
   }
-  const unsafe = all.files - all.safe - stays.files;
+  const unfiled = stays.files + discarded.files;
+  const unsafe = all.files - all.safe - unfiled;
   if (unsafe > 0) return { state: "sent", look: "notice", text: `All is filed, ${files(unsafe)} not read again yet: ${keep(unsafe)}` };
-  if (stays.files > 0) {
-    const [verb, noun, object] = stays.files === 1 ? ["is", "photo", "it"] : ["are", "photos", "them"];
-    return {
-      state: "stays", look: "notice",
-      text: `Done, but ${stays.files} of ${files(all.files)} ${verb} no ${noun}, and not filed: keep ${object}`,
-    };
+  if (unfiled > 0) {
+    const [verb, noun, object] = unfiled === 1 ? ["is", "photo", "it"] : ["are", "photos", "them"];
+    const words = discarded.files > 0 ? `${verb} not filed` : `${verb} no ${noun}, and not filed`;
+    return { state: "stays", look: "notice", text: `Done, but ${unfiled} of ${files(all.files)} ${words}: keep ${object}` };
   }
   // Somebody may delete the folder of all.
   if (left.files > 0) return { state: "left", look: "notice", text: `${files(all.files)} filed and safe to delete, ${left.files} not sent` };
@@ -56,6 +55,7 @@ export const signs = {
   filed: ["good", "✓", "filed"], known: ["good", "=", "filed before, not sent"], placed: ["notice", "↻", "sent, not filed yet"],
   sending: ["notice", "↑", "being sent"], waiting: ["faint", "…", "waiting"], deferred: ["notice", "↻", "deferred: tried again by itself"],
   quarantined: ["bad", "✗", "quarantined: needs a decision", "set aside: whoever gave you the link decides"], stays: ["faint", "–", "not a photo: stays in the inbox"],
+  discarded: ["faint", "–", "discarded by a person: not filed"],
   failed: ["bad", "✗", "not sent"], left: ["faint", "–", "left out"],
   ignored: ["faint", "–", "of systems, ignored"],
 };
@@ -81,6 +81,7 @@ export function words(item, isGuest = false) {
     case "quarantined":
       return { look: "bad", text: isGuest ? `set aside${because}; whoever gave you the link decides, keep it` : `quarantined${because}` };
     case "stays": return { look: "faint", text: `${item.reason ?? "not a photo"}; stays in the inbox` };
+    case "discarded": return { look: "faint", text: `discarded by a person, not filed${because}` };
     case "returned": return { look: "bad", text: `taken out of the library again${because}` };
     case "lost": return { look: "bad", text: `gone from the inbox without being filed${because}` };
     case "ignored": return { look: "faint", text: `ignored${because}` };

@@ -820,6 +820,9 @@ test("what is no photo is dealt with: it stays in the inbox, and is not waited f
   assert.deepEqual([totals.placed.files, totals.stays.files], [0, 1]);
   assert.equal(headline(totals).text, "Done, but 1 of 2 files is no photo, and not filed: keep it");
   assert.equal(words(world.queue.items[1]).text, "not a photo: it is text; stays in the inbox");
+  world.queue.receipt({ upload: text, name: "notes.txt", size: 10, step: "discarded", reason: "JPEG is cut short", safe: false });
+  assert.equal(headline(world.queue.totals()).text, "Done, but 1 of 2 files is not filed: keep it");
+  assert.equal(words(world.queue.items[1]).text, "discarded by a person, not filed: JPEG is cut short");
   world.queue.receipt({ upload: photo, name: "1.jpg", size: 100, step: "filed", safe: false });
   assert.match(headline(world.queue.totals()).text, /1 file not read again yet/);
 });
