@@ -189,6 +189,32 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("What was set aside in the place of a deleted file is not discarded by the number of that one")
+        func placeTakenAgain() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: House.oneCard)
+            let photo = try Photos.named("rocket.jpg")
+            let place = house.path("quarantine/card/a.jpg")
+            for part in [2, 3, 4] {
+                unlink(place)
+                unlink("\(place).reason.txt")
+                try house.drop(photo.prefix(photo.count / part), as: "a.jpg")
+                try await daemon.line(holding: "quarantined card/a.jpg")
+            }
+            let kept = photo.prefix(photo.count / 4)
+            let release = try await house.ask("release", "1")
+            #expect(release.status == 1 && release.text.contains("is of operation 3"), "\(release.lines)")
+            let done = try await house.ask("discard", "1", "--yes")
+            #expect(done.status == 0 && done.text.contains("closed card/a.jpg, which was deleted by hand"), "\(done)")
+            #expect(FileManager.default.contents(atPath: place) == kept)
+            let rescan = try await house.ask("rescan")
+            #expect(rescan.text.contains("closed 1 quarantined file, deleted by hand"), "\(rescan.lines)")
+            #expect(FileManager.default.contents(atPath: place) == kept)
+            #expect(try await house.ask("discard", "3", "--yes").text.contains("discarded"))
+            #expect(FileManager.default.contents(atPath: place) == nil)
+            try await daemon.stop()
+        }
+
         @Test("A photo has one number everywhere, and can be named by its path or the start of its SHA-256")
         func oneNumber() async throws {
             let house = try House()

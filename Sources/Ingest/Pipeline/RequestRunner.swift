@@ -91,6 +91,10 @@ struct RequestRunner {
             return try await releaseInPlace(request, facts, expecting: expected)
         }
         let way = try self.way(of: request, facts)
+        if [.release, .discard].contains(request.what.kind), let other = try await successor(of: facts.outcome) {
+            guard request.what == .discard else { throw RequestRefusal.replaced(facts.outcome, by: other) }
+            return try await closeDeleted(way, request, facts, expecting: expected, isReplaced: true)
+        }
         let root = try inbox.directories.origin(way.sourceRoot)
         let source: SourceFile
         do throws(FilingError) { source = try SourceFile(way.path, beneath: root) } catch {
@@ -111,6 +115,9 @@ struct RequestRunner {
         }
         let hash = stored != nil || !request.isDryRun ? try source.hash(FileWork()) : nil
         if let stored, stored != hash { throw RequestRefusal.altered(facts.outcome) }
+        if request.what.kind == .undo, let hash, let other = try await standing(hash, besides: facts.photo) {
+            throw RequestRefusal.another(facts.outcome, at: from, other)
+        }
         guard !request.isDryRun, let hash else {
             item.to = way.destinationRoot.appending(way.directory).appending(way.name)
             let text = "would be \(request.what.participle): \(outcome.inbox)/\(outcome.path.escaped)"
@@ -173,11 +180,12 @@ struct RequestRunner {
 
     /// Closes the record of a file that is to be discarded, and is gone already, if it is certain that somebody deleted it.
     private nonisolated(nonsending) func closeDeleted(
-        _ way: Way, _ request: FileRequest, _ facts: OperationFacts, expecting expected: String?
+        _ way: Way, _ request: FileRequest, _ facts: OperationFacts, expecting expected: String?,
+        isReplaced: Bool = false
     ) async throws -> RequestResult {
         let name = "\(facts.outcome.outcome.inbox)/\(facts.outcome.outcome.path.escaped)"
         do {
-            guard try inbox.directories.isRemoved(way.path, from: way.sourceRoot) else {
+            guard try isReplaced || inbox.directories.isRemoved(way.path, from: way.sourceRoot) else {
                 throw RequestRefusal.changed(facts.outcome)
             }
         } catch let away as LibraryGuard.PlaceAway {
@@ -208,14 +216,35 @@ struct RequestRunner {
         let waiting = try await inbox.catalogue.perform("reading what is quarantined") { [name = spec.name] in
             try $0.waitingInQuarantine(inbox: name)
         }
+        // Two files have had one place: the older one is gone from it.
+        let newest = Dictionary(waiting.map { ($0.outcome.destination, $0.id) }) { $1 }
         var count = 0
         for stored in waiting {
             guard let path = stored.outcome.destination?.relative(to: places.quarantine), path.isSafeBeneath,
-                (try? inbox.directories.isRemoved(path, from: places.quarantine)) == true
+                newest[stored.outcome.destination] != stored.id
+                    || (try? inbox.directories.isRemoved(path, from: places.quarantine)) == true
             else { continue }
             if try await close(stored, requester) != nil { count += 1 }
         }
         return count
+    }
+
+    /// What was set aside later in the place of this quarantined file, which somebody must have removed before: a name that
+    /// is taken is never used.
+    private nonisolated(nonsending) func successor(of stored: StoredOutcome) async throws -> StoredOutcome? {
+        guard stored.outcome.outcome == .quarantined else { return nil }
+        return try await inbox.catalogue.perform("reading what is quarantined") { [name = spec.name] in
+            try $0.waitingInQuarantine(inbox: name)
+                .last { $0.id > stored.id && $0.outcome.destination == stored.outcome.destination }
+        }
+    }
+
+    /// Another photo that is recorded with this content.
+    private nonisolated(nonsending) func standing(
+        _ hash: ContentHash, besides photo: StoredPhoto?
+    ) async throws -> StoredPhoto? {
+        guard let photo, photo.photo.sha256 != hash.bytes else { return nil }
+        return try await inbox.catalogue.perform("looking for a content") { try $0.photo(withHash: hash.bytes) }
     }
 
     private nonisolated(nonsending) func close(
@@ -456,6 +485,25 @@ extension RequestRefusal {
         RequestRefusal(
             .busy, "\(outcome.outcome.inbox)/\(outcome.outcome.path.escaped) stays: a program has it open for writing",
             action: "Try again.")
+    }
+
+    fileprivate static func replaced(_ outcome: StoredOutcome, by other: StoredOutcome) -> RequestRefusal {
+        RequestRefusal(
+            .failed,
+            """
+            \(outcome.outcome.inbox)/\(outcome.outcome.path.escaped) is not where it was set aside: the file there is of \
+            operation \(other.id)
+            """, action: "See what that is: photoinbox explain \(other.id)")
+    }
+
+    fileprivate static func another(_ outcome: StoredOutcome, at path: BytePath, _ other: StoredPhoto) -> RequestRefusal
+    {
+        RequestRefusal(
+            .failed,
+            """
+            \(outcome.outcome.inbox)/\(outcome.outcome.path.escaped) is not at its place: the file at \(path.escaped) has the \
+            bytes of another photo, recorded at \(other.photo.libraryPath.escaped)
+            """, action: "Have their records repaired: photoinbox verify --repair")
     }
 
     fileprivate static func altered(_ outcome: StoredOutcome) -> RequestRefusal {
