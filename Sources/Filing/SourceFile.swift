@@ -61,22 +61,27 @@ package final class SourceFile: Sendable {
     /// Its identity when it was opened.
     package var identity: FileIdentity { status.identity }
 
-    /// Opens `path` beneath `root`. Throws ``FilingError/Cause/refused(_:)`` unless it is a regular file with one name.
-    package convenience init(_ path: BytePath, beneath root: borrowing OwnedDescriptor) throws(FilingError) {
+    /// Opens `path` beneath `root`. Throws ``FilingError/Cause/refused(_:)`` unless it is a regular file with one name, or, to
+    /// be read alone, with several.
+    package convenience init(
+        _ path: BytePath, beneath root: borrowing OwnedDescriptor, mayHaveLinks: Bool = false
+    ) throws(FilingError) {
         let parent: OwnedDescriptor
         do { parent = try root.openDirectoryBeneath(path.parent) } catch { throw FilingError(opening: path, error) }
-        try self.init(path, in: parent)
+        try self.init(path, in: parent, mayHaveLinks: mayHaveLinks)
     }
 
     /// Opens the name of `path` in `parent`.
-    private init(_ path: BytePath, in parent: consuming OwnedDescriptor) throws(FilingError) {
+    private init(
+        _ path: BytePath, in parent: consuming OwnedDescriptor, mayHaveLinks: Bool = false
+    ) throws(FilingError) {
         self.path = path
         directory = parent
         let opened = try Self.open(path, in: directory)
         status = opened.status
         content = opened.content
         if status.links == 0 { throw FilingError(.gone, path) }
-        if status.links > 1 { throw FilingError(.hardLinks(status.links), path) }
+        if status.links > 1, !mayHaveLinks { throw FilingError(.hardLinks(status.links), path) }
     }
 
     private struct Opened: ~Copyable {
@@ -156,7 +161,7 @@ package final class SourceFile: Sendable {
                 "\(identity.size) bytes, then \(now.identity.size)"
             } else if now.identity.modified != identity.modified {
                 "it was written to"
-            } else if now.links != 1 {
+            } else if now.links != status.links {
                 "it has \(now.links) names now"
             } else if now.identity.changed != identity.changed {
                 "its attributes were changed"

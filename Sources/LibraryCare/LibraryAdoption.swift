@@ -148,7 +148,8 @@ package struct LibraryAdoption {
     private func read(
         _ path: BytePath, into waiting: inout Waiting, _ summary: inout Summary
     ) throws -> Finding? {
-        let file = try SourceFile(path, beneath: tree.root)
+        // Snapshots of a library and albums are often hard links.
+        let file = try SourceFile(path, beneath: tree.root, mayHaveLinks: true)
         if let known = try known.photo(library: tree.path, path: path), known.photo.size == file.identity.size {
             summary.known += 1
             return nil
@@ -174,7 +175,7 @@ package struct LibraryAdoption {
         }
         let hash = try file.hash(work)
         summary.bytes += file.identity.size
-        if let replaced, replaced.photo.sha256 != hash.bytes {
+        if let replaced, replaced.photo.sha256 != hash.bytes, try !isMoved(hash, to: path) {
             summary.replaced += 1
             if former?.replaced[path] == replaced {
                 summary.damaged.append(PhotoRecord(adopting: path, asFiled: replaced.photo))
@@ -183,7 +184,9 @@ package struct LibraryAdoption {
             return .replaced(path, by: (whole ?? former?.photo(withHash: replaced.photo.sha256))?.photo.libraryPath)
         }
         // People and programs write to sidecars.
-        if let before, before.photo.sha256 != hash.bytes, !before.photo.part.isSidecar {
+        if let before, before.photo.sha256 != hash.bytes, !before.photo.part.isSidecar,
+            try !isMoved(hash, to: path)
+        {
             summary.differing += 1
             summary.damaged.append(PhotoRecord(adopting: path, asFiled: before.photo))
             return .differs(path)
@@ -207,6 +210,18 @@ package struct LibraryAdoption {
             waiting.said[path] = said
         }
         return nil
+    }
+
+    /// Whether this is the content of a recorded photo that is not at its own place, so that somebody has moved it here.
+    private func isMoved(_ hash: ContentHash, to path: BytePath) throws -> Bool {
+        guard let photo = try (former?.photo(withHash: hash.bytes) ?? known.photo(withHash: hash.bytes))?.photo,
+            photo.library == tree.path, photo.libraryPath != path
+        else { return false }
+        // Files of a camera often have one size.
+        guard let own = try? SourceFile(photo.libraryPath, beneath: tree.root, mayHaveLinks: true),
+            own.identity.size == photo.size
+        else { return true }
+        return try own.hash(work) != hash
     }
 
     /// Counts a file that gets no row. Reports it only if people would believe that it is a photo.

@@ -60,7 +60,7 @@ package final class LibraryTree {
             try walk { path in
                 left.files -= 1
                 if NameRules.decide(path) == .take, try !isRecorded(path),
-                    let file = try? SourceFile(path, beneath: root)
+                    let file = try? SourceFile(path, beneath: root, mayHaveLinks: true)
                 {
                     left.opened -= 1
                     var bytes = DescriptorByteSource(file)

@@ -102,13 +102,19 @@ package struct LibraryVerification {
     }
 
     /// Calls `report` with each photo that was filed again elsewhere while its damaged file still lies at its path, and with the
-    /// one that has its content now. What has the recorded bytes again is no damage.
+    /// one that has its content now. What has the recorded bytes again is no damage, nor is what has those of another photo,
+    /// which was moved there.
     package func replaced(report: (_ damaged: StoredPhoto, _ whole: StoredPhoto?) throws -> Void) throws {
         let replaced = try catalogue.replacedPhotos(in: library)
         for (path, stored) in replaced.sorted(by: { $0.key < $1.key }) where !isMissing(path) {
             guard let hash = ContentHash(stored.photo.sha256) else { continue }
-            let holds = try? root.holds(path, hash: hash, size: stored.photo.size, work: work)
-            if holds != true { try report(stored, try catalogue.photo(withHash: stored.photo.sha256)) }
+            // What cannot be read may be whole.
+            guard let holds = try? root.holds(path, hash: hash, size: stored.photo.size, work: work), !holds else {
+                continue
+            }
+            let found = try? SourceFile(path, beneath: root.descriptor, mayHaveLinks: true).hash(work)
+            if let found, try catalogue.photo(withHash: found.bytes) != nil { continue }
+            try report(stored, try catalogue.photo(withHash: stored.photo.sha256))
         }
     }
 

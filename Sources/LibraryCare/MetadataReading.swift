@@ -85,7 +85,7 @@ package final class MetadataReading {
         let sidecars = try catalogue.photos(inSetOf: stored).filter {
             $0.photo.part.isSidecar && SetName($0.photo.originalName).belongs(to: stored.photo.originalName)
         }
-        let file = try SourceFile(stored.photo.libraryPath, beneath: root)
+        let file = try SourceFile(stored.photo.libraryPath, beneath: root, mayHaveLinks: true)
         var bytes = DescriptorByteSource(file)
         let report = try PhotoReader.readMetadata(&bytes, name: file.name)
         var found = report.metadata
@@ -103,7 +103,7 @@ package final class MetadataReading {
             stored.photo.size <= SidecarMetadata.largest
         else { return nil }
         do {
-            let file = try SourceFile(stored.photo.libraryPath, beneath: root)
+            let file = try SourceFile(stored.photo.libraryPath, beneath: root, mayHaveLinks: true)
             var source = DescriptorByteSource(file)
             return SidecarMetadata(
                 try source.read(at: 0, count: Int(min(file.identity.size, SidecarMetadata.largest))), kind: kind)

@@ -117,6 +117,8 @@ struct RebuildCommand: DaemonCommand {
                 throw CommandEnd(status: .someLeft)
             }
             let result = try rebuilding.finish(catalogue, now: Moment.now.wall)
+            // That is a number of the old catalogue.
+            Bookmark(in: places).remove()
             display.clear()
             try finish(summary, now, quarantined, result)
             if summary.unreadable > 0 { throw CommandEnd(status: .someLeft) }

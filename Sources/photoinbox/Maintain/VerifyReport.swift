@@ -147,8 +147,8 @@ struct VerifyReport {
         }
         if let first = replaced.first {
             let files = HumanText.count(replaced.count, "damaged file", "damaged files")
-            let command = replaced.count == 1 ? ": sudo rm \(shellQuoted(first.escaped))" : ""
-            text.add("left", "\(files) of photos that were filed again; remove what you do not need\(command)")
+            let place = replaced.count == 1 ? ": \(first.escaped)" : ""
+            text.add("left", "\(files) of photos that were filed again; look at them before you remove them\(place)")
         }
         if let advice { text.add("action", DaemonAddress.current.completing(advice)) }
         try printOut(text.rendered(style))
