@@ -35,7 +35,7 @@ package struct CatalogueCopy {
     package func run() throws(CatalogueError) -> [(table: String, rows: Int)] {
         do {
             for catalogue in [source, target] { try Self.requireKnown(catalogue) }
-            try requireOneHost()
+            try Self.requireOneHost(source)
             let before = try source.foreignChanges()
             for index in try begin()..<CopiedTable.all.count { try copy(index) }
             let counts = try compare()
@@ -61,13 +61,16 @@ package struct CatalogueCopy {
                 + "use the newer one")
     }
 
-    /// A copy is one daemon's.
-    private func requireOneHost() throws {
+    /// Throws unless the catalogue is one daemon's, as its copy is.
+    package static func requireOneHost(_ source: CatalogueFile) throws(CatalogueError) {
         let others = try source.hosts().filter { !$0.isForgotten }.map(\.name)
         guard others.count < 2 else {
             throw CatalogueError(
-                .other, Self.operation,
-                "it is that of \(others.joined(separator: ", ")). Have all but one of them forgotten: photoinbox hosts forget"
+                .other, operation,
+                """
+                it is that of \(others.joined(separator: ", ")). Stop photoinboxd on all of them, and have all but one forgotten, \
+                each by: photoinbox hosts forget NAME
+                """
             )
         }
         guard source.server != nil else { return }

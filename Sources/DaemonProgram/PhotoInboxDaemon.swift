@@ -377,7 +377,7 @@ package struct PhotoInboxDaemon: ParsableCommand {
             } else {
                 printError("photoinboxd: \(error)")
             }
-            end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
+            end(error is StateLock.Taken || error is LibraryOfOtherHosts ? EX_TEMPFAIL : EX_CANTCREAT)
         }
     }
 

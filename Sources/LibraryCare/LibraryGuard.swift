@@ -304,8 +304,23 @@ extension LibrarySettings {
     package var besides: [BytePath] { [quarantine, duplicates, returned, trash] }
 }
 
+/// A directory is to be the library, and other hosts of the catalogue file into another.
+package struct LibraryOfOtherHosts: Error, CustomStringConvertible {
+    let path: BytePath
+    let hosts: [String]
+
+    package var description: String {
+        """
+        \(path.escaped) is not the library of this catalogue, into which \(hosts.joined(separator: ", ")) file\
+        \(hosts.count == 1 ? "s" : ""). Mount that library here, or set "library" to where it is. If all hosts have moved to \
+        \(path.escaped): stop photoinboxd on all of them, wait a minute, and run this again
+        """
+    }
+}
+
 /// Records, as a person declared, that the directories at the configured paths are the library, quarantine and so on.
-/// Returns the library's path; nil if none is configured. Throws ``StateLock/Taken`` while a daemon runs.
+/// Returns the library's path; nil if none is configured. Throws ``StateLock/Taken`` while a daemon runs, and
+/// ``LibraryOfOtherHosts`` while others of the catalogue do.
 package func acceptLibrary(of settings: Settings) throws -> BytePath? {
     guard let library = settings.library else { return nil }
     let lock = try StateLock(settings.state)
@@ -315,6 +330,11 @@ package func acceptLibrary(of settings: Settings) throws -> BytePath? {
     let root = try openDirectory(library.path)
     var isAccepted = false
     do { try LibraryGuard(catalogue).check(root, at: library.path) } catch is LibraryGuard.Refusal { isAccepted = true }
+    if isAccepted, catalogue.isShared {
+        let own = try ServerMemory(in: settings.state).key
+        let others = try catalogue.hosts().filter { $0.key != own && !$0.isForgotten && !$0.isSilent }
+        guard others.isEmpty else { throw LibraryOfOtherHosts(path: library.path, hosts: others.map(\.name)) }
+    }
     try catalogue.remember(
         KnownLibrary(try PlaceIdentity(of: root), library.path), at: now, isAccepted: isAccepted)
     for path in try catalogue.knownPlaces() where path != library.path && path.relative(to: library.path) != nil {

@@ -202,7 +202,25 @@ extension EndToEnd {
             try await poll(
                 { try await house.ask("status") }, until: { $0.text.contains("which each host mounts there") })
             #expect(house.files(in: house.path("desk")).count == 1 && house.files(in: house.path("elsewhere")).isEmpty)
-            for daemon in [first, second] { try await daemon.stop() }
+            // Nor is it accepted while others file into theirs.
+            try await second.stop()
+            func accept() async throws -> (RunningProgram.Ending, String) {
+                let accepting = try house.launch(["--config", house.path("photoinbox.toml"), "--accept-library"])
+                return (try await accepting.ending(), accepting.lines.joined())
+            }
+            let (ending, text) = try await accept()
+            #expect(ending == .status(EX_TEMPFAIL) && text.contains("is not the library of this catalogue"), "\(text)")
+            // A copy is one host's, and there is none until it can be made.
+            let copy = house.path("copy.sqlite")
+            let copying = try house.launch(
+                program: "photoinbox",
+                ["catalogue", "copy", "host=\(house.path("pg")) user=tester dbname=\(place.database)", copy])
+            #expect(try await copying.ending() == .status(1), "\(copying.lines)")
+            #expect(copying.lines.joined().contains("hosts forget NAME"), "\(copying.lines)")
+            #expect(!FileManager.default.fileExists(atPath: copy))
+            try await first.stop()
+            _ = try place.query("UPDATE host SET seen = clock_timestamp() - interval '1 hour'", in: "photoinbox")
+            #expect(try await accept().0 == .status(0))
         }
 
         @Test("An inbox with the name of another host's is refused, and files nothing")

@@ -82,6 +82,8 @@ struct CatalogueCommand: Command {
             let locks = try directories.map { try StateLock($0) }
             defer { withExtendedLifetime(locks) {} }
             let source = try open(places.from)
+            // Before there is a new one, which a daemon would take for the copy.
+            try CatalogueCopy.requireOneHost(source)
             let target = try openForCopy(places.to)
             let copy = CatalogueCopy(
                 from: source, to: target,
