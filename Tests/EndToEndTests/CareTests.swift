@@ -17,7 +17,7 @@ extension EndToEnd {
             // One damaged by a bit, one missing, one moved, one added by hand.
             var bytes = try Data(contentsOf: URL(filePath: places[0]))
             bytes[bytes.count / 2] ^= 1
-            try bytes.write(to: URL(filePath: places[0]))
+            try overwrite(places[0], with: bytes)
             unlink(places[1])
             try makeDirectory("\(house.library)/sorted")
             try move(places[2], to: "\(house.library)/sorted/kept.jpg")
@@ -266,7 +266,7 @@ extension EndToEnd {
             let (house, _) = try await House.filled()
             for ending in ["-wal", "-shm"] { unlink(house.path("st/catalogue.sqlite\(ending)")) }
             let garbage = Data(repeating: 7, count: 10_000)
-            try garbage.write(to: URL(filePath: house.path("st/catalogue.sqlite")))
+            try overwrite(house.path("st/catalogue.sqlite"), with: garbage)
             let rebuild = ["rebuild", "--library", house.library]
             var answer = try await house.askByState(rebuild)
             #expect(answer.status == 3 && answer.output.contains("photos in a bucket may be missing"), "\(answer)")

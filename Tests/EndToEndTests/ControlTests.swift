@@ -244,7 +244,7 @@ extension EndToEnd {
             #expect(try await house.ask("undo", "0123456789", "--dry-run").status == 4)
             #expect(try await house.ask("undo", "card/b.jpg").status == 4, "a duplicate was not filed")
             #expect(try await house.ask("discard", "card/b.jpg", "--yes").status == 0)
-            try Data("damaged".utf8).write(to: URL(filePath: place))
+            try overwrite(place, with: Data("damaged".utf8))
             let verified = try await house.ask("verify", "--json")
             #expect(verified.status == 3)
             let damaged = verified.lines.first { $0.contains("d.jpg") }

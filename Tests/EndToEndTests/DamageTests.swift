@@ -17,7 +17,7 @@ extension EndToEnd {
             let time = [FileAttributeKey.modificationDate: try #require(date)]
             var bytes = whole
             bytes[bytes.count / 2] ^= 1
-            try bytes.write(to: URL(filePath: places[0]))
+            try overwrite(places[0], with: bytes)
             try FileManager.default.setAttributes(time, ofItemAtPath: places[0])
             #expect(try await house.state(of: daemon).problems.isEmpty)
             #expect(try await house.askByState("verify").status == 3)
@@ -35,7 +35,7 @@ extension EndToEnd {
             #expect(try await house.state(of: daemon).problems.map(\.code) == ["PI-407"])
             #expect(try await house.askByState("metrics").output.contains("photoinbox_damaged_photos 1"))
             // Restored from a backup, with its time.
-            try whole.write(to: URL(filePath: places[0]))
+            try overwrite(places[0], with: whole)
             try FileManager.default.setAttributes(time, ofItemAtPath: places[0])
             try await daemon.line(holding: "PI-407 is over")
             try await daemon.stop()
@@ -43,7 +43,7 @@ extension EndToEnd {
             #expect(try await house.state(of: daemon).problems.isEmpty)
             // Or the original arrives again: filed in place of a missing photo, and beside a damaged one.
             unlink(places[1])
-            try Data("damaged".utf8).write(to: URL(filePath: places[2]))
+            try overwrite(places[2], with: Data("damaged".utf8))
             #expect(try await house.askByState("verify").status == 3)
             try await daemon.lines(holding: ["library: \(Photos.day)/1.jpg", "library: \(Photos.day)/2.jpg"])
             try house.drop(try Photos.unique(1), as: "again.jpg")
@@ -121,7 +121,7 @@ extension EndToEnd {
         func damaged() async throws {
             let (house, _) = try await House.filled()
             for ending in ["-wal", "-shm"] { unlink(house.path("st/catalogue.sqlite\(ending)")) }
-            try Data(repeating: 7, count: 10_000).write(to: URL(filePath: house.path("st/catalogue.sqlite")))
+            try overwrite(house.path("st/catalogue.sqlite"), with: Data(repeating: 7, count: 10_000))
             try house.drop(try Photos.unique(2), as: "again.jpg")
             let daemon = try await house.start(
                 reporting: ["the catalogue is made anew: 4 photos", "duplicate inbox/again.jpg"])

@@ -17,6 +17,11 @@ func write(_ data: Data, to path: String) throws {
     }
 }
 
+/// Gives a file other bytes. While it is written no program is started, which would have it open for writing, too.
+func overwrite(_ path: String, with data: Data) throws {
+    try openDescriptors.withLock { _ in try data.write(to: URL(filePath: path)) }
+}
+
 func move(_ source: String, to destination: String) throws { try systemCall("rename") { rename(source, destination) } }
 
 func copy(_ source: String, to destination: String) throws { try runProgram(["/bin/cp", "--", source, destination]) }

@@ -118,7 +118,7 @@ extension EndToEnd {
             let place = try #require(house.files(in: house.library).keys.first { $0.hasSuffix(".JPG") })
             var damaged = try #require(house.files(in: house.library)[place])
             damaged[damaged.count / 2] ^= 1
-            try damaged.write(to: URL(filePath: "\(house.library)/\(place)"))
+            try overwrite("\(house.library)/\(place)", with: damaged)
             let kept = try await run(house, "--move")
             #expect(kept.status == 3 && kept.count("removed") == 7, "\(kept.output)")
             #expect(photos(of: house.path("card")).count == 1)

@@ -133,7 +133,7 @@ extension EndToEnd {
             try await search(house, "mitte", "GERM", expecting: ["berlin.jpg"])
             try await search(house, "kehl", "france", expecting: ["rhine.jpg"])
 
-            try Data("SQLite format 3\0 and nothing else".utf8).write(to: URL(filePath: table))
+            try overwrite(table, with: Data("SQLite format 3\0 and nothing else".utf8))
             daemon = try await house.start(
                 configuration: House.oneCard,
                 reporting: ["place-names.sqlite is not used, so photos get no names of places"])

@@ -11,7 +11,7 @@ extension EndToEnd {
         private func damage(_ path: String) throws {
             var bytes = try Data(contentsOf: URL(filePath: path))
             bytes[bytes.count / 2] ^= 1
-            try bytes.write(to: URL(filePath: path))
+            try overwrite(path, with: bytes)
         }
 
         private func removeCatalogue(of house: House) {

@@ -161,7 +161,7 @@ extension EndToEnd {
             #expect(fields["photos"] as? Int == 4 && fields["without_picture"] as? Int == 1)
             let sheet = try Data(contentsOf: URL(filePath: path))
             #expect(sheet.starts(with: [0xFF, 0xD8, 0xFF]) && sheet.suffix(2) == Data([0xFF, 0xD9]))
-            try Data("mine".utf8).write(to: URL(filePath: path))
+            try overwrite(path, with: Data("mine".utf8))
             answer = try await ask(house, "sheet", "-o", path)
             #expect(answer.status == 1 && answer.lines.contains { $0.contains("--force") })
             #expect(try Data(contentsOf: URL(filePath: path)) == Data("mine".utf8))

@@ -101,7 +101,7 @@ extension EndToEnd {
 
                 """
             try runProgram(["/bin/sh", "-c", "mkdir -p $0/drops/inbox $0/photos/library", house.root])
-            try Data(text.utf8).write(to: URL(filePath: house.path("photoinbox.toml")))
+            try overwrite(house.path("photoinbox.toml"), with: Data(text.utf8))
             let daemon = try house.launch(["--config", house.path("photoinbox.toml")])
             try await daemon.line(holding: "ready: ")
             for signal in [SIGINT, SIGHUP] {
@@ -157,7 +157,7 @@ extension EndToEnd {
             let house = try House()
             let text =
                 "library = \"\(house.path("photos/library"))\"\n[hook.x]\ncommand = [\"/nonexistent\"]\non = [\"filed\"]\n"
-            try Data(text.utf8).write(to: URL(filePath: house.path("photoinbox.toml")))
+            try overwrite(house.path("photoinbox.toml"), with: Data(text.utf8))
             let result = try await Self.run(Self.options(house) + ["--yes"])
             #expect(result.status == 78 && result.text.contains("photoinboxd refuses "), "\(result.text)")
             #expect(try String(contentsOfFile: house.path("photoinbox.toml"), encoding: .utf8) == text)
@@ -411,8 +411,8 @@ extension EndToEnd {
             // Through links, of which one is the inbox itself, and by a user without a name.
             let link = scratch.appending("link")
             try runProgram(["/bin/sh", "-c", "ln -s $0 $1; ln -s $1/inbox $1.inbox", house.root, link])
-            try Data("library = \"\(link)/library\"\n[inbox.in]\npath = \"\(link).inbox\"\n".utf8).write(
-                to: URL(filePath: file))
+            try overwrite(
+                file, with: Data("library = \"\(link)/library\"\n[inbox.in]\npath = \"\(link).inbox\"\n".utf8))
             let check = [BuiltPrograms.path("photoinboxd"), "--check", "--config", file]
             let nameless = ["/usr/bin/setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"]
             for (prefix, user) in [(asNobody, "nobody"), (nameless, "54321")] {
@@ -433,8 +433,8 @@ extension EndToEnd {
             let scratch = try ScratchDirectory()
             let file = scratch.appending("photoinbox.toml")
             try runProgram(["/bin/chmod", "755", scratch.path])
-            try Data("library = \"/root/photos/library\"\n[inbox.in]\npath = \"/root/photos/in\"\n".utf8).write(
-                to: URL(filePath: file))
+            try overwrite(
+                file, with: Data("library = \"/root/photos/library\"\n[inbox.in]\npath = \"/root/photos/in\"\n".utf8))
             let program = try RunningProgram(
                 ["/usr/bin/unshare", "-m", "--propagation", "private", "/bin/sh", "-c"]
                     + ["mount -t tmpfs -o mode=0000 tmpfs /root && exec \"$@\"", "-"] + asNobody
@@ -462,7 +462,7 @@ extension EndToEnd {
                 "library = \"\(path)/library\"\nstate = \"\(path)/st\"\nquarantine = \"\(path)/st/q\"\n"
                 + "duplicates = \"\(path)/st/d\"\nreturned = \"\(path)/st/r\"\ntrash = \"\(path)/st/t\"\n"
                 + "[inbox.in]\npath = \"\(path)/inbox\"\n[filing]\ngroup = \"4711\"\n"
-            try Data(text.utf8).write(to: URL(filePath: file))
+            try overwrite(file, with: Data(text.utf8))
             for (group, mode, status, words) in [
                 (
                     "4711", "2770", 0,

@@ -162,13 +162,13 @@ extension EndToEnd.Storing {
         let server = try await ObjectServer(in: house)
         let bucket = server.address("photos")
         let edited = try #require(before.keys.first { $0.hasSuffix("/b.xmp") })
-        try Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'><!-- 22 --></x:xmpmeta>\n".utf8).write(
-            to: URL(filePath: "\(house.library)/\(edited)"))
+        let changed = Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'><!-- 22 --></x:xmpmeta>\n".utf8)
+        try overwrite("\(house.library)/\(edited)", with: changed)
         let part = try await server.run("move", "--until", "2017", bucket)
         #expect(part.status == 3 && part.lines.contains("1 moved, 2 not"), "\(part.lines)")
         #expect(part.lines.contains { $0.hasSuffix("b.jpg: another file of its set stays") }, "\(part.lines)")
         #expect(library(of: house).keys.map { String($0.suffix(5)) }.sorted() == ["b.jpg", "b.xmp"])
-        try sidecar.write(to: URL(filePath: "\(house.library)/\(edited)"))
+        try overwrite("\(house.library)/\(edited)", with: sidecar)
         expect(try await server.run("move", "--until", "2017", bucket), ends: 0, with: "2 moved")
         #expect(library(of: house).isEmpty)
         try await daemon.stop()
@@ -238,13 +238,13 @@ extension EndToEnd.Storing {
         let altered = try #require(before.keys.first { $0.hasSuffix("/a.jpg") })
         var bytes = try #require(before[altered])
         bytes[bytes.count / 2] ^= 1
-        try bytes.write(to: URL(filePath: "\(house.library)/\(altered)"))
+        try overwrite("\(house.library)/\(altered)", with: bytes)
         let moved = try await server.run("move", "--until", "2017", bucket)
         #expect(moved.status == 3 && moved.lines.contains("1 moved, 1 not"), "\(moved.lines)")
         #expect(
             moved.lines.contains { $0.contains("stays: its file in the library has other bytes") }, "\(moved.lines)")
         #expect(library(of: house) == [altered: bytes])
-        try before[altered]?.write(to: URL(filePath: "\(house.library)/\(altered)"))
+        try overwrite("\(house.library)/\(altered)", with: try #require(before[altered]))
         let lying = try await LyingServer(in: house)
         for kind in ["rotten", "cut"] {
             let program = try lying.store("move", kind, of: house.path("photoinbox.toml"), "--until", "2017")
@@ -301,11 +301,11 @@ extension EndToEnd.Storing {
         // Altered since it was copied, then with a second name.
         var bytes = try #require(before[photo])
         bytes[bytes.count / 2] ^= 1
-        try bytes.write(to: URL(filePath: path))
+        try overwrite(path, with: bytes)
         let altered = try await server.run("move", "--until", "2017", bucket)
         #expect(altered.status == 3 && altered.lines.contains("1 moved, 2 not"), "\(altered.lines)")
         #expect(altered.lines.contains { $0.contains("a.xmp: another file of its set stays") }, "\(altered.lines)")
-        try before[photo]?.write(to: URL(filePath: path))
+        try overwrite(path, with: try #require(before[photo]))
         #expect(Glibc.link(path, house.path("second")) == 0)
         let linked = try await server.run("move", "--until", "2017", bucket)
         #expect(linked.status == 3 && linked.lines.contains("0 moved, 2 not"), "\(linked.lines)")

@@ -79,7 +79,7 @@ extension EndToEnd {
             let damaged = "\(house.library)/\(paths[2])"
             var bytes = try #require(library[paths[2]])
             bytes[bytes.count / 2] ^= 1
-            try bytes.write(to: URL(filePath: damaged))
+            try overwrite(damaged, with: bytes)
             let refused = try await server.run("put", server.address("second"))
             expect(refused, ends: 3, with: "2 copied, 0 were there, 1 not")
             #expect(
@@ -178,10 +178,10 @@ extension EndToEnd {
             for name in names { modified[name] = try FileStatus(at: BytePath(place(name))).identity.modified }
             // Missing; cut off; damaged, which only reading shows; and one that the bucket has lost, too.
             unlink(place("a.jpg"))
-            try Data("cut".utf8).write(to: URL(filePath: place("b.jpg")))
+            try overwrite(place("b.jpg"), with: Data("cut".utf8))
             var bytes = try #require(library["\(Photos.day)/c.jpg"])
             bytes[bytes.count / 2] ^= 1
-            try bytes.write(to: URL(filePath: place("c.jpg")))
+            try overwrite(place("c.jpg"), with: bytes)
             unlink(place("d.jpg"))
             try await server.put(Data("other".utf8), as: "photos/\(Photos.day)/d.jpg")
             let daemon = try await house.start(configuration: Self.configuration)

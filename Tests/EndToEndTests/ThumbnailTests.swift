@@ -79,7 +79,7 @@ extension EndToEnd {
         private static func decoder(_ house: House, after line: String) async throws -> String {
             let path = house.path("decoder")
             let script = "#!/bin/sh\n\(line)\nexec \(BuiltPrograms.path("photoinbox-decoder")) \"$@\"\n"
-            try Data(script.utf8).write(to: URL(filePath: path))
+            try overwrite(path, with: Data(script.utf8))
             chmod(path, 0o755)
             // While a program that was just started by another test still has the file open, it is busy (ETXTBSY).
             _ = try await poll {
@@ -153,7 +153,7 @@ extension EndToEnd {
         func otherLibraries() async throws {
             let house = try House()
             let identity = house.path("identity")
-            try Data("one\n".utf8).write(to: URL(filePath: identity))
+            try overwrite(identity, with: Data("one\n".utf8))
             let decoder = try await Self.decoder(house, after: "[ \"$1\" = --identify ] && exec cat \(identity)")
             let configuration = Self.configuration("enabled = \"yes\"", "decoder = \"\(decoder)\"")
             var daemon = try await house.start(configuration: configuration)
@@ -167,12 +167,12 @@ extension EndToEnd {
             #expect(daemon.count(of: "bomb.jpg: 65500 x 65500 pixels") == 0)
             try await daemon.stop()
 
-            try Data("two\n".utf8).write(to: URL(filePath: identity))
+            try overwrite(identity, with: Data("two\n".utf8))
             daemon = try await house.start(configuration: configuration)
             try await daemon.line(holding: "bomb.jpg: 65500 x 65500 pixels")
             try await daemon.stop()
             #expect(try await ask(house, "thumbs").status == 0)
-            try Data("three\n".utf8).write(to: URL(filePath: identity))
+            try overwrite(identity, with: Data("three\n".utf8))
             #expect(try await ask(house, "thumbs").status == 3)
             let explained = try await ask(house, "explain", "inbox/bomb.jpg")
             #expect(explained.lines.contains { $0.contains("no thumbnail") && $0.contains("65500 x 65500 pixels") })
@@ -283,7 +283,7 @@ extension EndToEnd {
             answer = try await ask(house, "thumbs")
             #expect(answer.status == 0 && answer.lines.last == "thumbnails: 0 made, 3 photos checked")
             let spoiled = try #require(made.keys.first)
-            try Data("spoiled".utf8).write(to: URL(filePath: house.path("st/thumbnails/\(spoiled)")))
+            try overwrite(house.path("st/thumbnails/\(spoiled)"), with: Data("spoiled".utf8))
             answer = try await ask(house, "thumbs", "--rebuild", "--json")
             #expect(answer.status == 0 && pictures(of: house) == made)
             let summary = try #require(answer.lines.last).data(using: .utf8)

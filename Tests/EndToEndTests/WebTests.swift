@@ -82,7 +82,7 @@ extension EndToEnd {
             let (shots, photos) = (house.path("shots"), house.path("shots/photos"))
             for directory in [shots, photos] { try makeDirectory(directory) }
             for number in 1...4 { try Photos.unique(number).write(to: URL(filePath: "\(photos)/IMG_\(number).jpg")) }
-            try Data("<html>".utf8).write(to: URL(filePath: "\(photos)/scan.jpg"))
+            try overwrite("\(photos)/scan.jpg", with: Data("<html>".utf8))
             let daemon = try await house.start(configuration: House.oneCard + "\n[web]\ninbox = \"card\"")
             let pages = try house.pages()
             let address = try await pages.address()
@@ -141,15 +141,15 @@ extension EndToEnd {
                     ])
                 // The last one comes later.
                 if number == 3 {
-                    try photo.write(to: URL(filePath: "\(shots)/place.jpg"))
+                    try overwrite("\(shots)/place.jpg", with: photo)
                 } else {
                     names.append("place\(number).jpg")
                     try house.drop(photo, as: names.last ?? "")
                 }
             }
             for (number, name) in [(200, "late.jpg"), (201, "later.jpg")] {
-                try Photos.unique(number).replacing("2024:01:31", with: "2024:02:02").write(
-                    to: URL(filePath: "\(shots)/\(name)"))
+                try overwrite(
+                    "\(shots)/\(name)", with: Photos.unique(number).replacing("2024:01:31", with: "2024:02:02"))
             }
             try await daemon.lines(holding: names.map { "\($0) made" })
             let pages = try house.pages()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Each test boots a systemd and then mostly waits.
-@Suite(.tags(.booted), .atMost(5)) enum WithSystemd {}
+@Suite(.tags(.booted), .atMost(4)) enum WithSystemd {}
 
 extension WithSystemd {
     @Suite(
