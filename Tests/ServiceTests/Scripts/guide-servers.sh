@@ -73,7 +73,10 @@ expect_filed "what it uploaded is filed" chroot.jpg /srv/photos/inbox
 refuse "it reads no photo of the library" ssh upload phones \
     "get $(find /srv/photos/library -name sftp.jpg -printf '/library/%P') /run/seen.jpg"
 
+# Debian's unit of vsftpd counts as started before it listens.
+listens() { (: <"/dev/tcp/localhost/$1"); }
 follow ftp.md "Set it up"
+eventually "vsftpd listens" vsftpd listens 21
 check "setup prints the commands for vsftpd" -.slice prints ftp.md "Set it up"
 check "camera uploads over FTP" vsftpd as nobody curl --silent --show-error --user camera:secret \
     --upload-file /run/photos/ftp.jpg ftp://localhost/inbox/
@@ -90,6 +93,7 @@ printf 'each way alone, with its server installed: Samba %d, SFTP %d, SFTP by wh
     "$(cost sftp.md "A user who only uploads")" "$(cost ftp.md "Set it up")"
 
 follow ftp.md "Encrypt it"
+eventually "vsftpd listens again" vsftpd listens 21
 check "with it it uploads" vsftpd as nobody curl --silent --show-error --ssl-reqd --insecure --user camera:secret \
     --upload-file /run/photos/ftps.jpg ftp://localhost/inbox/
 expect_filed "what it uploaded encrypted is filed" ftps.jpg /srv/photos/inbox
@@ -101,6 +105,7 @@ follow sftp.md "Undo it"
 refuse "phones is gone" ssh upload phones "ls /inbox"
 check "ana is not" ssh upload ana "ls /srv/photos/inbox"
 follow ftp.md "Undo it"
+eventually "vsftpd listens without the share" vsftpd listens 21
 refuse "camera is gone" vsftpd curl --silent --user camera:secret ftp://localhost/
 check "the inbox and its service are there" photoinboxd photoinbox status
 check "nothing was filed twice" photoinboxd test "$(find /srv/photos/library -type f | wc -l)" = 7
