@@ -14,9 +14,6 @@ private struct MovedSet {
 }
 
 extension CatalogueFile {
-    /// Photos of one transaction of ``keepMoved(of:)``, at most.
-    private static let window: Int64 = 1_000
-
     /// The condition on photos in buckets; the argument is ``notInBucket``.
     static func isInBucket(_ photo: String = "photo") -> String {
         "\(photo).superseded_at IS NULL AND substr(\(photo).library, 1, 1) <> ?"
@@ -31,35 +28,14 @@ extension CatalogueFile {
     ///
     /// Returns why some of that could not be read; nil if all was.
     package func keepMoved(of old: CatalogueFile) throws(CatalogueError) -> CatalogueError? {
-        var loss: CatalogueError?
-        func keep(_ ids: ClosedRange<Int64>) throws(CatalogueError) {
-            let sets: [MovedSet]
-            do throws(CatalogueError) { sets = try old.movedSets(ids) } catch {
-                loss = loss ?? error
-                // A damaged row must not cost its neighbours.
-                guard ids.count > 1, [.corrupt, .inputOutput, .other].contains(error.code) else { return }
-                let middle = ids.lowerBound + (ids.upperBound - ids.lowerBound) / 2
-                try keep(ids.lowerBound...middle)
-                return try keep(middle + 1...ids.upperBound)
-            }
+        try old.salvage { ids throws(CatalogueError) in
+            try old.movedSets(ids)
+        } keep: { sets throws(CatalogueError) in
             if sets.isEmpty { return }
             try write("recording photos that are in buckets") { db in
                 for set in sets { try self.keep(set, of: old, db) }
             }
         }
-        let end: Int64?
-        do throws(CatalogueError) {
-            end = try old.readOne("reading which photos are in buckets") { db in
-                try db.value(Int64.self, "SELECT max(id) FROM photo")
-            }
-        } catch { return error }
-        var next: Int64 = 1
-        while let end, next <= end {
-            let last = min(end, next + Self.window - 1)
-            try keep(next...last)
-            next = last + 1
-        }
-        return loss
     }
 
     /// The same, of the damaged file that opening set aside. Returns nil if there was none.

@@ -38,9 +38,13 @@ extension CatalogueFile {
                 photos.indices.filter { photos[$0].part.isSidecar == isSidecar }
             }
             var results: [Int: Adoption] = [:]
+            var missing = missing
             for index in order {
                 let photo = photos[index]
-                results[index] = try adopt(photo, sidecars[photo.libraryPath], missing, time, db)
+                let result = try adopt(photo, sidecars[photo.libraryPath], missing, time, db)
+                // Another sidecar may have the same bytes.
+                if case .moved(let id, _) = result { missing.remove(id) }
+                results[index] = result
             }
             return photos.indices.compactMap { results[$0] }
         }
@@ -69,7 +73,9 @@ extension CatalogueFile {
             WHERE sha256 = ? AND superseded_at IS NULL AND role \(comparison) 'sidecar'
             ORDER BY CASE WHEN library_path = ? THEN 0 ELSE 1 END, id
             """, [hash, photo.libraryPath])
-        for row in same {
+        // A directory that was renamed keeps the names in it.
+        let order = try same.map { row in (row, try row.path("library_path").name == photo.libraryPath.name) }
+        for row in order.filter(\.1).map(\.0) + order.filter({ !$0.1 }).map(\.0) {
             let id: Int64 = try row.value("id")
             let path = try row.path("library_path")
             let isUnderWay = "SELECT EXISTS (SELECT 1 FROM request WHERE \(Self.isUnderWay("?", db)))"
@@ -120,7 +126,8 @@ extension CatalogueFile {
         try read("looking for a record that was struck") { db in try struck(photo, db) != nil }
     }
 
-    private func struck(_ photo: PhotoRecord, _ db: any CatalogueTransaction) throws -> Int64? {
+    /// The row of this file whose record was struck.
+    func struck(_ photo: PhotoRecord, _ db: any CatalogueTransaction) throws -> Int64? {
         try db.value(
             Int64.self,
             """

@@ -111,13 +111,20 @@ extension CatalogueFile {
         return isThere ? try moveAside(path, as: "found", now: now) : nil
     }
 
-    /// The suffix of a complete copy that only has to be renamed.
-    private static let restored = ".restored"
+    /// The suffix of a complete catalogue that only has to be renamed.
+    package static let restored = ".restored"
 
-    /// Completes a ``restore(at:)`` that a crash interrupted. Returns whether there is a catalogue at the path.
-    static func finishRestoring(_ path: String) throws(CatalogueError) -> Bool {
+    /// Completes a ``restore(at:)`` or the end of a rebuild that a crash interrupted. Returns whether there is a catalogue at
+    /// the path. Call it where no daemon has it open.
+    package static func finishRestoring(_ path: String) throws(CatalogueError) -> Bool {
         do throws(SystemCallError) {
-            if try OpenFile.Identity(at: BytePath(path)) != nil { return true }
+            if try OpenFile.Identity(at: BytePath(path)) != nil {
+                // It was not needed, and would be older than the records that are lost, if this catalogue were.
+                if try OpenFile.Identity(at: BytePath(path + restored)) != nil {
+                    try openParent(of: BytePath(path)).unlink(BytePath(path + restored).name)
+                }
+                return true
+            }
             guard try OpenFile.Identity(at: BytePath(path + restored)) != nil else { return false }
             let whole = BytePath(path)
             let directory = try openParent(of: whole)

@@ -24,30 +24,43 @@ extension CatalogueFile {
         return replaced
     }
 
-    /// Records a photo of a former catalogue whose file has other bytes now: as filed again, if another row has its content,
-    /// or else as damaged. Doing it twice changes nothing.
-    package func keepDamaged(_ photo: PhotoRecord, reason: String, at time: FileTime) throws(CatalogueError) {
-        try write("keeping the record of a damaged photo") { db in
-            let isThere = try db.value(
-                Bool.self,
-                """
-                SELECT EXISTS (SELECT 1 FROM photo WHERE \(db.words.isAt("?1", "?2")))
-                    OR EXISTS (SELECT 1 FROM photo WHERE library = ?1 AND library_path = ?2 AND sha256 = ?3)
-                """, [photo.library, photo.libraryPath, photo.sha256])
-            if isThere == true { return }
-            let comparison = photo.part.isSidecar ? "IS NOT DISTINCT FROM" : "IS DISTINCT FROM"
-            let same = try db.value(
-                Int64.self,
-                """
-                SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role \(comparison) 'sidecar'
-                ORDER BY id LIMIT 1
-                """, [photo.sha256])
-            let id = try insert(photo, filedAt: time, supersededBy: same, db).photo
-            guard same == nil else { return }
-            try db.run(
-                "INSERT INTO damage (photo_id, since, reason) VALUES (?, ?, ?)",
-                [id, time.nanosecondsSince1970, reason])
-            try bindAdopted(id, photo, db)
+    /// Records photos of a former catalogue whose files are missing, unreadable or have other bytes now, in one transaction:
+    /// as filed again, if another row has the content, or else as damaged. Doing it twice changes nothing.
+    package func keepDamaged(
+        _ photos: [(photo: PhotoRecord, reason: String)], at time: FileTime
+    ) throws(CatalogueError) {
+        try write("keeping the records of damaged photos") { db in
+            for (photo, reason) in photos { try keepDamaged(photo, reason, time, db) }
         }
+    }
+
+    private func keepDamaged(
+        _ photo: PhotoRecord, _ reason: String, _ time: FileTime, _ db: any CatalogueTransaction
+    ) throws {
+        let struck = try struck(photo, db)
+        let isThere = try db.value(
+            Bool.self,
+            """
+            SELECT EXISTS (SELECT 1 FROM photo WHERE \(db.words.isAt("?1", "?2")))
+                OR EXISTS (SELECT 1 FROM photo WHERE library = ?1 AND library_path = ?2 AND sha256 = ?3 AND id <> ?4)
+            """, [photo.library, photo.libraryPath, photo.sha256, struck ?? 0])
+        if isThere == true { return }
+        let comparison = photo.part.isSidecar ? "IS NOT DISTINCT FROM" : "IS DISTINCT FROM"
+        let same = try db.value(
+            Int64.self,
+            """
+            SELECT id FROM photo WHERE sha256 = ? AND superseded_at IS NULL AND role \(comparison) 'sidecar'
+            ORDER BY id LIMIT 1
+            """, [photo.sha256])
+        if let struck {
+            try db.run(
+                "UPDATE photo SET superseded_at = ?, superseded_by = ? WHERE id = ?",
+                [same.map { _ in time.nanosecondsSince1970 }, same, struck])
+        }
+        let id = try struck ?? insert(photo, filedAt: time, supersededBy: same, db).photo
+        guard same == nil else { return }
+        try db.run(
+            "INSERT INTO damage (photo_id, since, reason) VALUES (?, ?, ?)", [id, time.nanosecondsSince1970, reason])
+        try bindAdopted(id, photo, db)
     }
 }

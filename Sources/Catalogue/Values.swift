@@ -131,7 +131,7 @@ package struct StoredPhoto: Hashable, Sendable {
     package var undoneBy: Int64?
     /// The operation that filed it, whose number people use; nil if the query did not select it.
     package var operation: Int64?
-    package let photo: PhotoRecord
+    package var photo: PhotoRecord
 
     /// Whether its record was struck because its file was missing.
     package var wasStruck: Bool { supersededAt != nil && supersededBy == nil && undoneBy == nil }

@@ -15,14 +15,14 @@ package final class CatalogueRebuilding {
         package var withoutDescriptions: String?
     }
 
-    /// The catalogue in use, for reading; nil if it is missing or damaged.
+    /// The catalogue in use, for reading; nil if it is missing or cannot be opened.
     package let old: CatalogueFile?
+    /// Why the catalogue in use cannot be read, or not whole.
+    package let damage: CatalogueError?
 
     private let path: BytePath
     private let lock: StateLock
     private let isThere: Bool
-    /// Why the catalogue in use cannot be opened.
-    private let damage: CatalogueError?
 
     /// Acquires the lock. Throws ``StateLock/Taken`` while a daemon runs.
     package init(_ path: BytePath, state: BytePath) throws {
@@ -31,13 +31,27 @@ package final class CatalogueRebuilding {
         lock = try StateLock(state)
         let directory = try openDirectory(state)
         try directory.openBeneath("lock", [.read, .nonBlocking]).giveToOwner(of: directory)
-        isThere = (try? FileStatus(at: path)) != nil
-        do throws(CatalogueError) { (old, damage) = (try CatalogueFile.openForReading(Self.text(path)), nil) } catch {
+        _ = try CatalogueFile.finishRestoring(Self.text(path))
+        // An empty file counts as missing.
+        isThere = (try? FileStatus(at: path, followingLinks: true)).map { $0.identity.size > 0 } ?? false
+        do throws(CatalogueError) { old = isThere ? try CatalogueFile.openForReading(Self.text(path)) : nil } catch {
             // One that is unreadable only now must not be replaced.
             guard [.missing, .corrupt].contains(error.code) else { throw error }
             (old, damage) = (nil, error.code == .corrupt ? error : nil)
+            return
+        }
+        do throws(CatalogueError) {
+            _ = try old?.totals()
+            _ = try old?.hasMoves()
+            damage = nil
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            damage = error
         }
     }
+
+    /// ``old``, if it can be read whole.
+    package var wholeOld: CatalogueFile? { damage == nil ? old : nil }
 
     private var new: BytePath { path.addingSuffix(".rebuilding") }
 
@@ -46,18 +60,40 @@ package final class CatalogueRebuilding {
     /// Opens the new catalogue, which may be that of an interrupted run. It gets the old one's owner, group and mode,
     /// or else the directory's owner, since the daemon could not open one of root.
     package func begin(for library: BytePath) throws -> CatalogueFile {
-        let catalogue = try open()
-        if try catalogue.libraries().allSatisfy({ $0 == library }) { return catalogue }
-        // It was begun for another library.
-        try discard(catalogue)
+        do {
+            let catalogue = try open()
+            if try catalogue.libraries().allSatisfy({ $0 == library }) {
+                try strikeChanged(in: catalogue, beneath: try openDirectory(library))
+                return catalogue
+            }
+            // It was begun for another library.
+            catalogue.close()
+        } catch let error as CatalogueError where error.code == .corrupt {}
+        try remove()
         return try open()
+    }
+
+    /// Files that an interrupted run has recorded may have been changed, renamed or removed since.
+    private func strikeChanged(in catalogue: CatalogueFile, beneath root: borrowing OwnedDescriptor) throws {
+        var last: Int64 = 0
+        while true {
+            let photos = try catalogue.photos(after: last, limit: 500)
+            guard let end = photos.last else { return }
+            var changed: [Int64] = []
+            for stored in photos {
+                let status = try? FileStatus(of: stored.photo.libraryPath, beneath: root)
+                if status?.identity != stored.photo.sourceIdentity { changed.append(stored.id) }
+            }
+            try catalogue.strike(changed, at: Moment.now.wall)
+            last = end.id
+        }
     }
 
     /// Records in the new catalogue which photos are in buckets alone: the library, whose photos are recorded there by then,
     /// does not show them. Returns why the old one could not be read for that, or not whole.
     package func keepMoved(in catalogue: CatalogueFile) throws(CatalogueError) -> CatalogueError? {
-        guard let old else { return damage }
-        return try catalogue.keepMoved(of: old)
+        let loss = try old.flatMap { old throws(CatalogueError) in try catalogue.keepMoved(of: old) }
+        return damage ?? loss
     }
 
     /// Records in the new catalogue, after the library's photos and those in buckets, the photos whose files have other bytes
@@ -65,12 +101,16 @@ package final class CatalogueRebuilding {
     package func keepDamaged(
         _ photos: [PhotoRecord], in catalogue: CatalogueFile, now: FileTime
     ) throws(CatalogueError) {
-        for photo in photos { try catalogue.keepDamaged(photo, reason: "\(PhotoDamage.notFiled)", at: now) }
+        try catalogue.keepDamaged(photos.map { ($0, "\(PhotoDamage.notFiled)") }, at: now)
     }
 
     /// Closes and deletes the new catalogue; the old one stays.
     package func discard(_ catalogue: CatalogueFile) throws {
         catalogue.close()
+        try remove()
+    }
+
+    private func remove() throws(SystemCallError) {
         let directory = try openParent(of: path)
         for suffix in ["", "-wal", "-shm"] { try? directory.unlink(new.name.addingSuffix(suffix)) }
     }
@@ -117,6 +157,10 @@ package final class CatalogueRebuilding {
             (try? FileStatus(of: path.name.addingSuffix(".before-rebuild-\(stamp)\(suffix)"), in: directory)) != nil
         }) { stamp += 1 }
         let ending = ".before-rebuild-\(stamp)"
+        // After a crash between the next two steps, whoever opens the catalogue makes the last one.
+        let ready = path.name.addingSuffix(CatalogueFile.restored)
+        try directory.rename(new.name, to: directory, as: ready)
+        try directory.syncDirectory()
         if (try? FileStatus(of: path.name, in: directory)) != nil { result.old = path.addingSuffix(ending) }
         // The file itself first: a log alone is harmless, while the file without its log would seem complete. A log
         // without a file is moved, too, since SQLite would apply it to the new file.
@@ -128,7 +172,7 @@ package final class CatalogueRebuilding {
                 if error.code != .noSuchFileOrDirectory { throw error }
             }
         }
-        try directory.rename(new.name, to: directory, as: path.name)
+        try directory.rename(ready, to: directory, as: path.name)
         try directory.syncDirectory()
         withExtendedLifetime(lock) {}
         return result

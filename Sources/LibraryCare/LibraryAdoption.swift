@@ -266,6 +266,7 @@ package struct LibraryAdoption {
                 isBesidePhoto: waiting.besides[path] == said.sha256,
                 isPlain: (try? SidecarText.text(said, in: nil)).map { hash(of: $0) } == photo.sha256)
         }
+        let missing = missing.subtracting(summary.moved)
         let results =
             try catalogue?.adopt(waiting.photos, missing: missing, sidecars: sidecars, at: Moment.now.wall)
             ?? waiting.photos.map { try predictedAdoption($0, sidecars[$0.libraryPath]) }
@@ -323,7 +324,7 @@ package struct LibraryAdoption {
 
 extension PhotoRecord {
     /// One whose file shows less than a former catalogue knows.
-    fileprivate init(adopting path: BytePath, asFiled former: PhotoRecord) {
+    init(adopting path: BytePath, asFiled former: PhotoRecord) {
         self = former
         inbox = CatalogueFile.adoptedInbox
         sourcePath = path

@@ -42,12 +42,13 @@ package final class LibraryReading {
         (try? FileStatus(of: stored.photo.libraryPath, beneath: root.descriptor))?.identity
     }
 
-    /// Reads the whole photo and returns its damage; nil if it is intact. Throws if the library is no longer there.
+    /// Reads the whole photo and returns its damage; nil if it is intact, or a sidecar, which people and programs write to.
+    /// Throws if the library is no longer there.
     package func damage(of stored: StoredPhoto) throws -> PhotoDamage? {
         guard let hash = ContentHash(stored.photo.sha256) else { return .notFiled }
         do throws(FilingError) {
             let isWhole = try root.holds(stored.photo.libraryPath, hash: hash, size: stored.photo.size)
-            return isWhole ? nil : .notFiled
+            return isWhole || stored.photo.part.isSidecar && identity(of: stored) != nil ? nil : .notFiled
         } catch {
             // A missing disk is not a damaged photo.
             try libraryGuard.check(try openDirectory(library), at: library)

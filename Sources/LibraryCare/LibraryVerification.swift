@@ -15,6 +15,8 @@ package struct LibraryVerification {
         case damaged
         /// The file could not be read; it may be intact.
         case unreadable(String)
+        /// A sidecar with other bytes than the filed one: people and programs write to sidecars.
+        case edited
         /// It is intact, but the catalogue has other metadata than the readers find in it and its sidecars.
         case outdated
     }
@@ -27,6 +29,7 @@ package struct LibraryVerification {
         package var damaged = 0
         package var unreadable = 0
         package var outdated = 0
+        package var edited = 0
         /// The last photo that was examined.
         package var last: Int64
 
@@ -76,6 +79,7 @@ package struct LibraryVerification {
                     case .damaged: state.damaged += 1
                     case .unreadable: state.unreadable += 1
                     case .outdated: state.outdated += 1
+                    case .edited: state.edited += 1
                     }
                     if let fault { try report(stored, fault) }
                 }
@@ -85,8 +89,8 @@ package struct LibraryVerification {
         }
     }
 
-    /// Returns the photos without a directory entry, and the number of recorded photos.
-    package func missing() throws -> (photos: Set<Int64>, recorded: Int) {
+    /// Returns the photos without a directory entry, but for those below `away`, and the number of recorded photos.
+    package func missing(outside away: [BytePath] = []) throws -> (photos: Set<Int64>, recorded: Int) {
         var missing: Set<Int64> = []
         var recorded = 0
         var last: Int64 = 0
@@ -95,6 +99,8 @@ package struct LibraryVerification {
             guard let end = photos.last else { return (missing, recorded) }
             for stored in photos where stored.photo.library == library {
                 recorded += 1
+                let path = library.appending(stored.photo.libraryPath)
+                if away.contains(where: { path.relative(to: $0) != nil }) { continue }
                 if isMissing(stored.photo.libraryPath), try isExpected(stored) { missing.insert(stored.id) }
             }
             last = end.id
@@ -150,6 +156,7 @@ package struct LibraryVerification {
             (try? isExpected(stored)) == true
         else { return nil }
         if now.photo.libraryPath != photo.libraryPath { return try verify(now) }
-        return isMissing(photo.libraryPath) ? .missing : .damaged
+        if isMissing(photo.libraryPath) { return .missing }
+        return photo.part.isSidecar ? .edited : .damaged
     }
 }

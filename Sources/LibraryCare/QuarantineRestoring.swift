@@ -39,7 +39,8 @@ package struct QuarantineRestoring {
     package func run(unreadable: (BytePath, _ reason: String) -> Void) throws -> Int {
         var known = Set(try catalogue.waitingInQuarantine().compactMap(\.outcome.destination))
         var found: [OutcomeRecord] = []
-        for stored in (try? former?.waitingInQuarantine()) ?? [] {
+        // The name of one that was deleted by hand may be that of a later one now.
+        for stored in ((try? former?.waitingInQuarantine()) ?? []).reversed() {
             guard let destination = stored.outcome.destination, known.insert(destination).inserted else { continue }
             var record = stored.outcome
             record.photoID = nil

@@ -58,6 +58,11 @@ struct OpenFileTests {
         let again = try CatalogueFile.openForWriting(place.path, now: noon, isLost: true)
         #expect(try again.totals().photos == 1)
         #expect(try !again.isRebuilding())
+        // Where there is one, a copy that was left is older, and is not used later.
+        again.close()
+        #expect(link(place.path, "\(place.path).restored") == 0)
+        _ = try CatalogueFile.openForWriting(place.path, now: noon, isLost: true)
+        #expect(access("\(place.path).restored", F_OK) != 0)
     }
 
     @Test("A missing catalogue is rebuilt only if there was one before", arguments: [false, true])

@@ -53,9 +53,7 @@ struct ReplacedRowsTests {
         whole.libraryPath = "2026/11/2/again.jpg"
         _ = try catalogue.adopt([whole], at: noon)
         for _ in 0..<2 {
-            for number: UInt8 in [1, 2] {
-                try catalogue.keepDamaged(photo(number), reason: "not what was filed", at: noon)
-            }
+            try catalogue.keepDamaged([1, 2].map { (photo($0), "not what was filed") }, at: noon)
         }
         #expect(try catalogue.damagedPhotos(in: library, limit: 9).map(\.stored.photo) == [photo(1)])
         #expect(try catalogue.replacedPhotos(in: library).keys.map { $0 } == [photo(2).libraryPath])

@@ -1,3 +1,4 @@
+import ControlProtocol
 import Foundation
 import Glibc
 import TestSupport
@@ -236,17 +237,15 @@ extension EndToEnd {
             #expect(named.0 == .status(69), "\(named)")
         }
 
-        @Test("A catalogue is not replaced by one with far fewer photos without an option")
-        func fewer() async throws {
+        @Test("A rebuild forgets no photo whose file is missing, until verify --repair strikes it")
+        func missing() async throws {
             let (house, places) = try await House.filled()
+            let kept = try places.map { try Data(contentsOf: URL(filePath: $0)) }
             for place in places[..<2] { unlink(place) }
             let rebuild = ["rebuild", "--library", house.library]
             var answer = try await house.askByState(rebuild + ["--dry-run"])
             #expect(answer.status == 0 && answer.output.contains("would record  2 photos"), "\(answer)")
-            answer = try await house.askByState(rebuild)
-            #expect(answer.status == 3 && answer.output.contains("the old catalogue 4 photos"), "\(answer)")
-            #expect(try await house.askByState("verify").output.contains("2 missing"), "the old one is in use")
-            #expect(!house.files(in: house.path("st")).keys.contains { $0.contains("rebuilding") })
+            #expect(answer.output.contains("missing  2 photos, which would stay recorded"), "\(answer)")
             // The library is recognised by another path.
             symlink(house.library, house.path("link"))
             answer = try await house.askByState("rebuild", "--dry-run", "--library", house.path("link"))
@@ -256,9 +255,52 @@ extension EndToEnd {
             #expect(try await house.askByState("rebuild", "--library", house.path("link")).status == 5)
             rmdir(house.library)
             try move("\(house.outside)/away", to: house.library)
-            answer = try await house.askByState(rebuild + ["--yes"])
-            #expect(answer.status == 0 && answer.output.contains("2 photos"), "\(answer)")
-            #expect(try await house.askByState("verify").output.contains("2 photos"))
+            for _ in 0..<2 {
+                answer = try await house.askByState(rebuild)
+                #expect(answer.status == 3 && answer.output.contains("recorded  4 photos"), "\(answer)")
+                #expect(answer.output.contains("\(Photos.day)/1.jpg: missing; it stays recorded"), "\(answer)")
+                #expect(!house.files(in: house.path("st")).keys.contains { $0.contains("rebuilding") })
+                answer = try await house.askByState("verify")
+                #expect(answer.status == 3 && answer.output.contains("2 missing"), "\(answer)")
+            }
+            // One is put back, one arrives again.
+            try write(kept[0], to: places[0])
+            let daemon = try await house.start(reporting: ["PI-407"])
+            try house.drop(kept[1], as: "again.jpg")
+            try await daemon.lines(holding: ["filed inbox/again.jpg", "PI-407 is over"])
+            try await daemon.stop()
+            answer = try await house.askByState("verify")
+            #expect(answer.status == 0 && answer.output.contains("4 photos"), "\(answer)")
+            unlink(places[2])
+            #expect(try await house.askByState(rebuild).status == 3)
+            answer = try await house.askByState("verify", "--repair", "--yes")
+            #expect(answer.status == 0 && answer.output.contains("1 struck"), "\(answer)")
+            answer = try await house.askByState(rebuild)
+            #expect(answer.status == 0 && answer.output.contains("recorded  3 photos"), "\(answer)")
+        }
+
+        @Test("A rebuild keeps what can be read of a catalogue whose table of photos is damaged")
+        func damagedTable() async throws {
+            let (house, _) = try await House.filled()
+            let row = "\(Photos.day)/2.jpg,Harbour,,,,"
+            try write(Data("path,title,keywords,rating,taken,place\n\(row)\n".utf8), to: house.path("table.csv"))
+            #expect(try await house.askByState("import-csv", house.path("table.csv")).status == 0)
+            let catalogue = house.path("st/catalogue.sqlite")
+            let sqlite = try RunningProgram([
+                "/usr/bin/sqlite3", catalogue,
+                "PRAGMA wal_checkpoint(TRUNCATE); SELECT rootpage FROM sqlite_master WHERE name = 'photo'",
+            ])
+            #expect(try await sqlite.ending() == .status(0))
+            let page = try #require(sqlite.lines.last.flatMap { Int($0) })
+            var bytes = try Data(contentsOf: URL(filePath: catalogue))
+            bytes.replaceSubrange((page - 1) * 4096..<page * 4096, with: Data(repeating: 7, count: 4096))
+            try overwrite(catalogue, with: bytes)
+            var answer = try await house.askByState("rebuild", "--library", house.library)
+            #expect(answer.status == 3 && answer.output.contains("cannot be read whole"), "\(answer)")
+            #expect(try Data(contentsOf: URL(filePath: catalogue)) == bytes)
+            answer = try await house.askByState("rebuild", "--library", house.library, "--yes")
+            #expect(answer.status == 0 && answer.output.contains("4 photos"), "\(answer)")
+            #expect(try await house.askByState("search", "harbour").output.contains("2.jpg"))
         }
 
         @Test("A catalogue that cannot be read, and may know of photos in a bucket, is not replaced without an option")
@@ -327,11 +369,97 @@ extension EndToEnd {
             let database = house.path("st/catalogue.sqlite")
             try runProgram(["/usr/bin/sqlite3", database, "VACUUM INTO '\(left)'"])
             try move(places[1], to: "\(house.library)/\(Photos.day)/renamed.jpg")
-            let answer = try await house.askByState("rebuild", "--library", house.library)
+            var answer = try await house.askByState("rebuild", "--library", house.library)
             #expect(answer.status == 0, "\(answer.output)")
             let list = try await house.askByState("list", "--json")
             #expect(list.output.contains("renamed.jpg"), "\(list.output)")
             #expect(try await house.askByState("verify").output.contains("no damage"))
+            // All photos of this house have one size: this one was replaced since, which is damage.
+            try runProgram(["/usr/bin/sqlite3", database, "VACUUM INTO '\(left)'"])
+            try overwrite(places[2], with: try Photos.unique(7))
+            answer = try await house.askByState("rebuild", "--library", house.library)
+            #expect(answer.output.contains("\(Photos.day)/2.jpg: not what was filed"), "\(answer.output)")
+            #expect(try await house.askByState("verify").output.contains("1 damaged"))
+            // It is begun anew where it is damaged, or the catalogue is empty.
+            try write(Data(repeating: 7, count: 10_000), to: left)
+            #expect(try await house.askByState("rebuild", "--library", house.library).status == 0)
+            try overwrite(database, with: Data())
+            answer = try await house.askByState("rebuild", "--library", house.library)
+            #expect(answer.status == 0 && answer.output.contains("recorded  4 photos"), "\(answer.output)")
+        }
+
+        @Test("What a stopped verification found is counted by the one that continues it, for its libraries alone")
+        func resumedAfterFault() async throws {
+            let (house, places) = try await House.filled()
+            unlink(places[0])
+            let program = try RunningProgram(
+                [BuiltPrograms.path("photoinbox"), "verify", "--rate", "1K", "--json", "--state", house.path("st")])
+            try await program.line(holding: "\"photos\":2,")
+            program.signal(SIGINT)
+            #expect(try await program.ending() == .status(3))
+            // Other photos than with that option.
+            var answer = try await house.askByState("verify", "--library", house.library)
+            #expect(answer.status == 3 && !answer.output.contains("continuing"), "\(answer.output)")
+            let again = try RunningProgram(
+                [BuiltPrograms.path("photoinbox"), "verify", "--rate", "1K", "--json", "--state", house.path("st")])
+            try await again.line(holding: "\"photos\":2,")
+            again.signal(SIGINT)
+            #expect(try await again.ending() == .status(3))
+            answer = try await house.askByState("verify")
+            #expect(answer.status == 3 && answer.output.contains("before  1 with a fault"), "\(answer.output)")
+            #expect(answer.output.contains("no damage"), "in what is left: \(answer.output)")
+        }
+
+        @Test("Sidecars of the same bytes stay with their photos when their directory is renamed")
+        func alikeSidecars() async throws {
+            let house = try House()
+            var daemon = try await house.start()
+            let sidecar = Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'/>".utf8)
+            for number in 0..<2 {
+                try write(sidecar, to: "\(house.outside)/\(number).xmp")
+                try write(try Photos.unique(number), to: "\(house.outside)/\(number).jpg")
+                for ending in ["xmp", "jpg"] {
+                    try move("\(house.outside)/\(number).\(ending)", to: "\(house.inbox)/\(number).\(ending)")
+                }
+                try await daemon.lines(holding: ["filed inbox/\(number).jpg", "filed inbox/\(number).xmp"])
+            }
+            try await daemon.stop()
+            func sets() async throws -> [String] {
+                let program = try RunningProgram([
+                    "/usr/bin/sqlite3", house.path("st/catalogue.sqlite"),
+                    """
+                    SELECT group_concat(name, ' ') FROM (SELECT set_id, substr(CAST(library_path AS TEXT), -5) AS name
+                    FROM photo WHERE superseded_at IS NULL ORDER BY name) GROUP BY set_id ORDER BY 1
+                    """,
+                ])
+                #expect(try await program.ending() == .status(0))
+                return program.lines
+            }
+            #expect(try await sets() == ["0.jpg 0.xmp", "1.jpg 1.xmp"])
+            try move("\(house.library)/\(Photos.day)", to: "\(house.library)/trip")
+            var answer = try await house.askByState("verify", "--repair")
+            #expect(answer.status == 0 && answer.output.contains("4 moved, 0 struck"), "\(answer.output)")
+            #expect(try await sets() == ["0.jpg 0.xmp", "1.jpg 1.xmp"])
+            // A program writes to one of them, which is no damage.
+            try overwrite("\(house.library)/trip/1.xmp", with: sidecar + Data("<!-- edited -->".utf8))
+            answer = try await house.askByState("verify")
+            #expect(answer.status == 0 && answer.output.contains("edited  1 sidecar, which is no damage"), "\(answer)")
+            daemon = try await house.start(
+                configuration: """
+                    library = "@library"
+                    state = "@st"
+                    [inbox.inbox]
+                    path = "@inbox"
+                    [signals]
+                    SIGQUIT = "verify-slice"
+                    SIGALRM = "audit"
+                    """)
+            daemon.signal(SIGQUIT)
+            try await daemon.line(holding: "verified 4 photos, 0 MiB: 0 damaged")
+            daemon.signal(SIGALRM)
+            try await daemon.line(holding: "audit: 4 photos of the catalogue, 0 missing")
+            #expect(try await house.state(of: daemon).problems.isEmpty)
+            try await daemon.stop()
         }
 
         @Test(

@@ -136,8 +136,11 @@ extension EndToEnd {
             "A large catalogue is checked after start-up; damage ends the daemon, and the next start sets it aside"
         )
         func largeAndDamaged() async throws {
-            let (house, _) = try await House.filled()
+            let (house, places) = try await House.filled()
             let path = house.path("st/catalogue.sqlite")
+            let row = "\(Photos.day)/1.jpg,Harbour,,,,"
+            try write(Data("path,title,keywords,rating,taken,place\n\(row)\n".utf8), to: house.path("table.csv"))
+            #expect(try await house.askByState("import-csv", house.path("table.csv")).status == 0)
             let filler = "CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(70000000))"
             try runProgram(["/usr/bin/sqlite3", path, filler])
             var daemon = try await house.start()
@@ -157,7 +160,13 @@ extension EndToEnd {
             try file.close()
             daemon = try await house.start(reporting: ["the next start sets it aside"])
             #expect(try await daemon.ending() == .status(74))
-            daemon = try await house.start(reporting: ["the catalogue is made anew: 5 photos"])
+            unlink(places[3])
+            daemon = try await house.start(reporting: [
+                "3.jpg is missing; it stays recorded", "the catalogue is made anew: 4 photos", "PI-407",
+            ])
+            #expect(try await house.askByState("search", "harbour").output.contains("1.jpg"))
+            try write(try Photos.unique(3), to: places[3])
+            try await daemon.line(holding: "PI-407 is over")
             try house.drop(try Photos.unique(2), as: "again.jpg")
             try await daemon.line(holding: "duplicate inbox/again.jpg")
             #expect(try await house.state(of: daemon).problems.isEmpty)

@@ -135,6 +135,25 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test(
+            "verify --repair strikes no record of a disk within the library that is not mounted",
+            .enabled(if: canMount, withoutMounts))
+        func innerMountNotStruck() async throws {
+            let mounted = try MountedHouse(mount: "mkdir -p $root/library/2024 && mount -t tmpfs y $root/library/2024")
+            let house = mounted.house
+            let daemon = try await house.start()
+            try house.drop(try Photos.unique(0), as: "first.jpg")
+            try await daemon.line(holding: "filed inbox/first.jpg")
+            try house.drop(try Photos.named("plain.jpg"), as: "plain.jpg")
+            try await daemon.line(holding: "filed inbox/plain.jpg")
+            // Where the command runs, nothing is mounted.
+            let answer = try await house.askByState("verify", "--repair", "--yes")
+            #expect(answer.status == 3 && answer.output.contains("0 struck"), "\(answer.output)")
+            #expect(answer.output.contains("photos in \(house.library)/2024 are not struck"), "\(answer.output)")
+            #expect(try await house.askByState("list").output.contains("first.jpg"))
+            try await daemon.stop()
+        }
+
         @Test("A library that was copied to another disk is recognised by its photos")
         func restored() async throws {
             let house = try House()

@@ -105,6 +105,22 @@ extension EndToEnd {
             #expect(answer.status == 0 && answer.output.contains("replaced  \(Photos.day)/1.jpg"), "\(answer.output)")
         }
 
+        @Test("What is damaged and missing stays known where the library was renamed")
+        func renamedLibrary() async throws {
+            let (house, places) = try await House.filled()
+            try damage(places[1])
+            unlink(places[2])
+            let renamed = house.path("renamed")
+            rename(house.library, renamed)
+            var answer = try await house.askByState("rebuild", "--library", renamed)
+            #expect(answer.status == 3 && answer.output.contains("recorded  4 photos"), "\(answer)")
+            #expect(answer.output.contains("\(Photos.day)/1.jpg: not what was filed"), "\(answer.output)")
+            #expect(answer.output.contains("\(Photos.day)/2.jpg: missing; it stays recorded"), "\(answer.output)")
+            answer = try await house.askByState("verify")
+            #expect(answer.status == 3 && answer.output.contains("1 missing, 1 damaged"), "\(answer.output)")
+            #expect(!answer.output.contains("not verified"), "no photo is recorded in the former: \(answer.output)")
+        }
+
         @Test("A file that was filed as it is stays a photo, or is named where nobody knows any more")
         func asItIs() async throws {
             let house = try House()

@@ -142,7 +142,11 @@ actor LibraryAuditor: DaemonPart {
                     seen += 1
                     let path = stored.photo.libraryPath
                     let status = try? FileStatus(of: path, beneath: root)
-                    if status?.identity.size == stored.photo.size, status?.kind == .regular { continue }
+                    // People and programs write to sidecars.
+                    let mayDiffer = stored.photo.part.isSidecar
+                    if let status, status.kind == .regular, mayDiffer || status.identity.size == stored.photo.size {
+                        continue
+                    }
                     found[stored.id] = (path, status == nil ? "it is missing" : "it has another size")
                 }
                 damaged += found.count
@@ -358,12 +362,32 @@ actor LibraryAuditor: DaemonPart {
                 "the damaged catalogue cannot be read, or not whole; photos in a bucket that it alone knew are not recorded: \(loss), continuing"
             )
         }
+        try keepOfSetAside(library, tree)
         try catalogue.endRebuilding()
         log.logger.notice(
             """
             the catalogue is made anew: \(summary.adopted) photos recorded, \(summary.known) before, \
             \(summary.restored) sidecars read, \(quarantined) quarantined files
             """)
+    }
+
+    /// Keeps what the damaged catalogue knows of photos that were not found, and titles and keywords, as far as it can be read.
+    private func keepOfSetAside(_ library: BytePath, _ tree: LibraryTree) throws {
+        guard let path = catalogue.setAside?.path, let old = try? CatalogueFile.openForReading(path) else { return }
+        let former = FormerCatalogue(old, of: library, at: tree.root)
+        try former.keepMissing(in: catalogue, beneath: tree.root, at: Moment.now.wall) { [log] path, isThere in
+            let what = isThere ? "could not be read" : "is missing"
+            log.logger.warning("\(path.escaped) \(what); it stays recorded, and counts as damaged, continuing")
+        }
+        old.close()
+        var failure = former.failure
+        do throws(CatalogueError) { _ = try catalogue.copyDescriptions(from: BytePath(path)) } catch {
+            failure = failure ?? error
+        }
+        guard let failure else { return }
+        log.logger.warning(
+            "the damaged catalogue cannot be read whole; photos that are missing, or titles, may be forgotten: \(failure), continuing"
+        )
     }
 
     private func nextPage(_ before: Int64?) throws(CatalogueError) -> [StoredPhoto]? {

@@ -1,9 +1,11 @@
+import Catalogue
 import CommandContact
+import CommandSupport
 import FileValues
 import Glibc
 import LinuxKernel
 
-/// Where a verification was stopped: one number in the state directory. Without permission to write, every run is complete.
+/// Where a verification was stopped: one line in the state directory. Without permission to write, every run is complete.
 final class Bookmark {
     private let state: BytePath
     private let name: BytePath = "verified-up-to"
@@ -11,23 +13,36 @@ final class Bookmark {
 
     init(in places: Places) { state = places.state }
 
-    func read() -> Int64 {
-        guard let text = try? contents(of: state.appending(name)) else { return 0 }
-        return Int64(String(decoding: text.prefix { (0x30...0x39).contains($0) }, as: UTF8.self)) ?? 0
+    /// Returns the last photo that was verified, and how many had a fault until then. Another catalogue, or a run that concerns
+    /// other libraries, begins with the first photo.
+    func read(_ catalogue: CatalogueFile, _ library: RawArgument?) throws(CatalogueError) -> (photo: Int64, faults: Int)
+    {
+        guard let text = try? contents(of: state.appending(name)) else { return (0, 0) }
+        let words = String(decoding: text, as: UTF8.self).split(separator: " ")
+        guard words.count > 1, let photo = Int64(words[0]), let faults = Int(words[1]),
+            try line(photo, faults, catalogue, library) == text
+        else { return (0, 0) }
+        return (photo, faults)
     }
 
     /// Stores `photo` at every hundredth: verifying a few photos again does no harm.
-    func write(_ photo: Int64) {
+    func write(_ photo: Int64, faults: Int, _ catalogue: CatalogueFile, _ library: RawArgument?) {
         guard photo >= written + 100 || written == 0 else { return }
-        written = photo
-        try? save("\(photo)\n")
+        stop(at: photo, faults: faults, catalogue, library)
     }
 
     /// Stores `photo`, after which the run was stopped.
-    func stop(at photo: Int64) { try? save("\(photo)\n") }
+    func stop(at photo: Int64, faults: Int, _ catalogue: CatalogueFile, _ library: RawArgument?) {
+        written = photo
+        guard let line = try? line(photo, faults, catalogue, library) else { return }
+        try? openDirectory(state).put(line, as: name)
+    }
 
-    private func save(_ text: String) throws(SystemCallError) {
-        try openDirectory(state).put(Array(text.utf8), as: name)
+    private func line(
+        _ photo: Int64, _ faults: Int, _ catalogue: CatalogueFile, _ library: RawArgument?
+    ) throws(CatalogueError) -> [UInt8] {
+        let content = try catalogue.photo(id: photo)?.photo.sha256 ?? []
+        return Array("\(photo) \(faults) \(hexadecimal(content)) \(library?.path.escaped ?? "")\n".utf8)
     }
 
     func remove() {

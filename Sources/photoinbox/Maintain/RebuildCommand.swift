@@ -24,24 +24,25 @@ struct RebuildCommand: DaemonCommand {
 
         Every photo of the library is read and recorded under its path. The new catalogue lacks what only the old one knew:
         from which inbox a photo came and when, the outcomes of files that were not filed, and photos of other libraries.
-        What is in quarantine is recorded again, with what the reason files beside it say. Titles, keywords, ratings and places are copied, as far as the old catalogue can be read; else those are recorded that
-        the daemon wrote to sidecars (write-sidecars in photoinbox.toml). The old one is kept beside the new one
-        (NAME.before-rebuild-…). The new one gets the same owner and group, even if root runs this.
+        What is in quarantine is recorded again, with what the reason files beside it say. Titles, keywords, ratings and places
+        are copied, as far as the old catalogue can be read; else those are recorded that the daemon wrote to sidecars
+        (write-sidecars in photoinbox.toml). The old one is kept beside the new one (NAME.before-rebuild-…). The new one gets
+        the same owner and group, even if root runs this.
 
-        A file with other bytes than the old catalogue has recorded stays known as damaged, and one that was filed as it is by
-        "photoinbox release --as-is" stays a photo. Without an old catalogue that can be read, a damaged file counts as whole,
-        and a file that is no photo by its content is named and not recorded.
+        A photo that the old catalogue has recorded, and whose file is missing, unreadable or has other bytes, stays recorded, and
+        counts as damaged: "photoinbox verify" lists it, and "photoinbox verify --repair" strikes what is missing. A file that was
+        filed as it is by "photoinbox release --as-is" stays a photo. Without an old catalogue that can be read, nobody knows
+        what is missing, a damaged file counts as whole, and a file that is no photo by its content is named and not recorded.
 
-        If the new catalogue would have over 10 photos fewer, or more than one and over 5 % fewer, or if the old one cannot be
-        read, it replaces the old one only after a question, or with --yes: which photos were moved to a bucket is known from
-        the old one alone. After Ctrl-C, the next run continues; the old catalogue stays in use until the new one
-        is complete.
+        An old catalogue that cannot be read, or not whole, is replaced only after a question, or with --yes: which photos were
+        moved to a bucket is known from it alone. After Ctrl-C, the next run continues; the old catalogue stays in use until
+        the new one is complete.
 
         A catalogue that photoinboxd finds damaged at its start is set aside and rebuilt by the daemon itself.
 
         EXIT STATUS:
           0   done
-          3   some photos could not be read, or the old one was not replaced, or the run was stopped
+          3   some photos are missing or could not be read, or the old one was not replaced, or the run was stopped
           5   another directory is mounted in the library's place
           69  the library is missing
           75  the daemon is running
@@ -54,7 +55,7 @@ struct RebuildCommand: DaemonCommand {
     @Flag(name: .customLong("dry-run"), help: "Change nothing; show what would be recorded.")
     var isDry = false
 
-    @Flag(help: "Replace the old catalogue even if the new one has far fewer photos, or the old one is unreadable.")
+    @Flag(help: "Replace the old catalogue even if it cannot be read whole.")
     var yes = false
 
     @OptionGroup var places: PlaceOptions
@@ -75,28 +76,22 @@ struct RebuildCommand: DaemonCommand {
         let interruption = Interruption(announce: display.remark)
         do {
             let rebuilding = try CatalogueRebuilding(catalogue, state: places.state)
-            let library = try SelectedLibrary.spelling(of: named, in: rebuilding.old)
-            try SelectedLibrary.require(library, of: rebuilding.old)
-            let recorded = try rebuilding.old?.totals().photos
-            if try rebuilding.old?.hasMoves(underWay: true) == true {
+            let old = rebuilding.wholeOld
+            let library = try SelectedLibrary.spelling(of: named, in: old)
+            try SelectedLibrary.require(library, of: old)
+            if try old?.hasMoves(underWay: true) == true {
                 throw CommandFailure(
                     .busy, "a photo is being moved to a bucket, which photoinboxd has not finished",
                     action: "Start photoinboxd, which finishes that, stop it, and run this again.")
             }
-            if isDry { return try showPlan(library, rebuilding.old, recorded, display, interruption) }
+            if isDry { return try showPlan(library, old, display, interruption) }
             let catalogue = try rebuilding.begin(for: library)
-            // Files that an earlier run recorded may have been removed or renamed since.
-            try catalogue.strike(
-                try LibraryVerification(of: library, against: catalogue).missing().photos, at: Moment.now.wall)
             let quarantined = try restoreQuarantine(
                 of: library, rebuilding, catalogue, at: places, display, interruption)
-            let former = rebuilding.old.map { FormerCatalogue($0, of: library) }
-            let adoption = LibraryAdoption(
-                of: try LibraryTree(library), into: catalogue, former: former, work: work(interruption))
+            let tree = try LibraryTree(library)
+            let former = rebuilding.old.map { FormerCatalogue($0, of: library, at: tree.root) }
+            let adoption = LibraryAdoption(of: tree, into: catalogue, former: former, work: work(interruption))
             let summary = try run(adoption, display, interruption)
-            if let failure = former?.failure {
-                display.remark("damaged photos may count as whole: the old catalogue cannot be read: \(failure)")
-            }
             let loss = try rebuilding.keepMoved(in: catalogue)
             if let loss {
                 display.clear()
@@ -105,13 +100,27 @@ struct RebuildCommand: DaemonCommand {
                         + printable("\(loss)"), asJSON: output.json)
             }
             try rebuilding.keepDamaged(summary.damaged, in: catalogue, now: Moment.now.wall)
+            var missing = 0
+            try former?.keepMissing(in: catalogue, beneath: tree.root, at: Moment.now.wall) { path, isThere in
+                missing += 1
+                let what = isThere ? "not read" : "missing"
+                display.remark("\(path.escaped): \(what); it stays recorded, and counts as damaged")
+            }
+            if let failure = former?.failure {
+                display.remark(
+                    "damaged photos may count as whole, and missing ones be forgotten: the old catalogue cannot be read: "
+                        + printable("\(failure)"))
+            }
+            if summary.unreadable > 0 { try catalogue.setIncomplete(true, at: Moment.now.wall) }
             let placeNames = PlaceNames(
                 places.settings?.placeNames ?? StandardPlaces.placeNames(), report: display.remark)
             try MetadataReading(
                 of: library, for: catalogue, placeNames: placeNames, work: work(interruption)
             ).run()
             let now = try catalogue.totals().photos
-            guard mayReplace(recorded, by: now, in: library, isUnreadable: loss != nil, display) else {
+            let isEmpty = rebuilding.old == nil && now == 0
+            guard !(isEmpty || loss != nil) || mayReplace(by: now, in: library, isUnreadable: loss != nil, display)
+            else {
                 try rebuilding.discard(catalogue)
                 printRemark("the old catalogue is still in use", asJSON: output.json)
                 throw CommandEnd(status: .someLeft)
@@ -120,8 +129,8 @@ struct RebuildCommand: DaemonCommand {
             // That is a number of the old catalogue.
             Bookmark(in: places).remove()
             display.clear()
-            try finish(summary, now, quarantined, result)
-            if summary.unreadable > 0 { throw CommandEnd(status: .someLeft) }
+            try finish(summary, now, missing: missing, quarantined: quarantined, result)
+            if summary.unreadable + missing > 0 { throw CommandEnd(status: .someLeft) }
         } catch let error as FilingError where error.kind == .stopped {
             display.clear()
             printRemark("stopped; run it again to continue. The old catalogue is still in use", asJSON: output.json)
@@ -170,12 +179,13 @@ struct RebuildCommand: DaemonCommand {
 
     /// Shows what a run would record. Records of the old catalogue are trusted by path and size.
     private func showPlan(
-        _ library: BytePath, _ old: CatalogueFile?, _ recorded: Int?, _ display: ProgressDisplay,
-        _ interruption: Interruption
+        _ library: BytePath, _ old: CatalogueFile?, _ display: ProgressDisplay, _ interruption: Interruption
     ) throws {
         let tree = try LibraryTree(library)
-        var photos = 0
+        let recorded = try old?.totals().photos
+        var (photos, missing) = (0, 0)
         if let old {
+            missing = try LibraryVerification(of: library, against: old).missing().photos.count
             let adoption = LibraryAdoption(of: tree, into: nil, comparingWith: old, work: work(interruption))
             let summary = try run(adoption, display, interruption)
             photos = summary.known + summary.adopted + summary.differing + summary.sameContent
@@ -189,25 +199,27 @@ struct RebuildCommand: DaemonCommand {
         display.clear()
         if output.json {
             return try printJSON([
-                JSONField("type", "summary"), JSONField("would_record", photos), JSONField("recorded_before", recorded),
+                JSONField("type", "summary"), JSONField("would_record", photos), JSONField("missing", missing),
+                JSONField("recorded_before", recorded),
             ])
         }
         var text = LabelledText()
         text.add("would read", old == nil ? HumanText.count(photos, "file", "files") : "all of the library")
         if old != nil { text.add("would record", "\(HumanText.count(photos, "photo", "photos"))") }
+        if missing > 0 {
+            text.add("missing", "\(HumanText.count(missing, "photo", "photos")), which would stay recorded")
+        }
         text.add(
             "old", recorded.map { HumanText.count($0, "photo", "photos") } ?? "missing or unreadable")
         try printOut(text.rendered(Terminal.style(output.color)))
     }
 
-    /// Whether the new one may replace the old one. An unreadable one may have had any number of photos.
+    /// Whether the new one may be used where nobody knows how many photos the old one had.
     private func mayReplace(
-        _ old: Int?, by new: Int, in library: BytePath, isUnreadable: Bool, _ display: ProgressDisplay
+        by new: Int, in library: BytePath, isUnreadable: Bool, _ display: ProgressDisplay
     ) -> Bool {
-        let isFewer = old.map { Confirmation.isNeeded($0 - new, of: $0) } ?? (new == 0)
-        if yes || !(isFewer || isUnreadable) { return true }
-        let before = old.map { HumanText.count($0, "photo", "photos") } ?? "an unknown number of photos"
-        var question = "\(library) has \(HumanText.count(new, "photo", "photos")), the old catalogue \(before)."
+        if yes { return true }
+        var question = "\(library) has \(HumanText.count(new, "photo", "photos")), the old catalogue an unknown number."
         if isUnreadable { question += " That cannot be read whole: photos in a bucket may be missing." }
         if Confirmation.ask("\(question) Replace it?", isJSON: output.json, display) { return true }
         printRemark("\(question) If that is right, run it again with --yes", asJSON: output.json)
@@ -215,7 +227,8 @@ struct RebuildCommand: DaemonCommand {
     }
 
     private func finish(
-        _ summary: LibraryAdoption.Summary, _ photos: Int, _ quarantined: Int, _ result: CatalogueRebuilding.Result
+        _ summary: LibraryAdoption.Summary, _ photos: Int, missing: Int, quarantined: Int,
+        _ result: CatalogueRebuilding.Result
     ) throws {
         if let reason = result.withoutDescriptions {
             printRemark(
@@ -226,7 +239,7 @@ struct RebuildCommand: DaemonCommand {
                 [
                     JSONField("type", "summary"), JSONField("recorded", photos),
                     JSONField("same_content", summary.sameContent), JSONField("sidecars", summary.restored),
-                    JSONField("unreadable", summary.unreadable),
+                    JSONField("unreadable", summary.unreadable), JSONField("missing", missing),
                     JSONField("descriptions", result.descriptions), JSONField("quarantined", quarantined),
                     JSONField("damaged", summary.differing), JSONField("replaced", summary.replaced),
                     JSONField("no_photos", summary.others),
@@ -247,6 +260,7 @@ struct RebuildCommand: DaemonCommand {
         }
         let rest = [
             (summary.differing, "damaged, as the old catalogue shows"),
+            (missing, "missing, or not read, and still recorded"),
             (summary.replaced, "damaged, and filed again elsewhere"),
             (summary.sameContent, "with the bytes of another"), (summary.others, "not photos"),
         ].filter { $0.0 > 0 }

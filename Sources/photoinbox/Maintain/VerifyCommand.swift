@@ -24,7 +24,8 @@ struct VerifyCommand: DaemonCommand {
           photoinbox verify --json | jq -r 'select(.type == "fault") | .path'
 
         Each photo is read from the disk and its SHA-256 compared with the one recorded when it was filed: missing, damaged
-        (other bytes) and unreadable photos are listed. So are intact photos of which the catalogue has other metadata than
+        (other bytes) and unreadable photos are listed. A sidecar with other bytes is "edited", which is no damage, since people
+        and programs write to sidecars. Listed are also intact photos of which the catalogue has other metadata than
         they and their sidecars have (outdated): the daemon reads these again when it next files a photo or starts. It may run
         meanwhile, and continues to file.
 
@@ -81,12 +82,16 @@ struct VerifyCommand: DaemonCommand {
         try meant.require(of: catalogue)
         let bookmark = Bookmark(in: places)
         var report = VerifyReport(output: output, display: display, isDry: isDry)
-        let start = restart ? 0 : bookmark.read()
-        if start > 0 { display.remark("continuing after photo \(start); --restart begins with the first") }
+        let start = restart ? (photo: 0, faults: 0) : try bookmark.read(catalogue, self.library)
+        if start.photo > 0 {
+            report.earlier = start.faults
+            let faults = start.faults > 0 ? ", and lists again the \(HumanText.count(start.faults)) with a fault" : ""
+            display.remark("continuing after photo \(start.photo); --restart begins with the first\(faults)")
+        }
         let recorded = try catalogue.libraries()
         for library in (meant.path.map { [$0] } ?? []) + meant.others where recorded.contains(library) {
             if library != meant.path, !isReachable(library, catalogue, &report) { continue }
-            try verify(library, catalogue, after: start, bookmark, interruption, &report)
+            try verify(library, catalogue, after: start.photo, bookmark, interruption, &report)
             if report.wasStopped { break }
         }
         if !report.wasStopped {
@@ -168,7 +173,7 @@ struct VerifyCommand: DaemonCommand {
             of: library, against: catalogue, work: FileWork(shouldStop: interruption.mustStopAtOnce))
         let (progress, isComplete) = try verification.run(after: start) { progress in
             throttle?.wait(after: progress.bytes)
-            bookmark.write(progress.last)
+            bookmark.write(progress.last, faults: report.faults(with: progress), catalogue, self.library)
             let mustStop = interruption.mustStop()
             try display.show(
                 photos: progress.photos, totalPhotos: totals.photos, bytes: progress.bytes, totalBytes: totals.bytes,
@@ -180,7 +185,7 @@ struct VerifyCommand: DaemonCommand {
         if isComplete {
             try verification.replaced { try report.show(replaced: $0, by: $1) }
         } else {
-            bookmark.stop(at: progress.last)
+            bookmark.stop(at: progress.last, faults: report.faults(with: progress), catalogue, self.library)
         }
         report.add(progress, wasStopped: !isComplete)
     }
@@ -190,7 +195,15 @@ struct VerifyCommand: DaemonCommand {
         _ library: BytePath, _ catalogue: CatalogueFile, _ interruption: Interruption, _ report: inout VerifyReport
     ) throws {
         let tree = try LibraryTree(library)
-        let (missing, recorded) = try LibraryVerification(of: library, against: catalogue).missing()
+        let away = try LibraryGuard(catalogue).awayMounts(in: tree.root, of: library).filter { $0.value != nil }
+        for (place, reason) in away.sorted(by: { $0.key < $1.key }) {
+            report.display.clear()
+            let why = reason.map { ": \(printable($0))" } ?? ""
+            printRemark("records of photos in \(place.escaped) are not struck\(why)", asJSON: output.json)
+            report.wasSkipped = true
+        }
+        let verification = try LibraryVerification(of: library, against: catalogue)
+        let (missing, recorded) = try verification.missing(outside: Array(away.keys))
         let adoption = LibraryAdoption(
             of: tree, into: isDry ? nil : catalogue, comparingWith: catalogue, missing: missing,
             work: FileWork(shouldStop: interruption.mustStop))
@@ -202,7 +215,9 @@ struct VerifyCommand: DaemonCommand {
                     "\(library) is empty, but \(HumanText.count(recorded, "photo is", "photos are")) recorded in it",
                     action: "Mount the library, or restore the photos from a backup. No record was changed.")
             }
+            // One whose file was put back meanwhile was read after that.
             let lost = missing.subtracting(summary.moved)
+                .intersection(try verification.missing(outside: Array(away.keys)).photos)
             let mayStrike = isDry || mayStrike(lost.count, of: recorded, in: library, report.display)
             if mayStrike, !isDry { try catalogue.strike(lost, at: Moment.now.wall) }
             report.add(summary, of: library, lost: lost.count, wereStruck: mayStrike)

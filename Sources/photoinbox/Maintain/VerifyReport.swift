@@ -12,6 +12,8 @@ struct VerifyReport {
     let isDry: Bool
     var wasStopped = false
     var wasSkipped = false
+    /// Faults that a run found which this one continues.
+    var earlier = 0
     /// The identifiers of photos that are not as they were filed.
     private(set) var faulty: Set<Int64> = []
     /// The identifiers of photos whose metadata differ from the recorded ones.
@@ -21,6 +23,7 @@ struct VerifyReport {
     private var missing = 0
     private var damaged = 0
     private var unreadable = 0
+    private var edited = 0
     /// Damaged files whose photos were filed again, by their absolute paths.
     private var replaced: [BytePath] = []
     private var repaired: LibraryAdoption.Summary?
@@ -34,8 +37,13 @@ struct VerifyReport {
 
     /// Whether every photo is as it was filed, or its record was repaired.
     var isGood: Bool {
-        damaged + unreadable + unstruck + outdated.count == 0 && !wasSkipped
-            && (missing == 0 || (repaired != nil && !isDry))
+        damaged + unreadable + unstruck + outdated.count + earlier == 0 && !wasSkipped
+            && repaired?.unreadable ?? 0 == 0 && (missing == 0 || (repaired != nil && !isDry))
+    }
+
+    /// The photos with a fault until now; `progress` is that of the library that is being verified.
+    func faults(with progress: LibraryVerification.Progress) -> Int {
+        earlier + missing + damaged + unreadable + progress.missing + progress.damaged + progress.unreadable
     }
 
     mutating func add(_ progress: LibraryVerification.Progress, wasStopped: Bool) {
@@ -55,13 +63,18 @@ struct VerifyReport {
     }
 
     mutating func show(_ stored: StoredPhoto, _ fault: LibraryVerification.Fault) throws {
-        if fault == .outdated { outdated.insert(stored.id) } else { faulty.insert(stored.id) }
+        switch fault {
+        case .missing, .damaged, .unreadable: faulty.insert(stored.id)
+        case .outdated: outdated.insert(stored.id)
+        case .edited: edited += 1
+        }
         let (word, reason): (String, String?) =
             switch fault {
             case .missing: ("missing", nil)
             case .damaged: ("damaged", nil)
             case .unreadable(let reason): ("unreadable", reason)
             case .outdated: ("outdated", "the catalogue has other metadata")
+            case .edited: ("edited", "a sidecar that a person or a program has changed")
             }
         try line(
             word, stored.photo.libraryPath,
@@ -100,7 +113,8 @@ struct VerifyReport {
         display.clear()
         if output.json {
             let isFault = ["missing", "damaged", "unreadable"].contains(word)
-            let type = isFault ? "fault" : ["outdated": "metadata", "replaced": "replaced"][word] ?? "repair"
+            let others = ["outdated": "metadata", "replaced": "replaced", "edited": "edited"]
+            let type = isFault ? "fault" : others[word] ?? "repair"
             try printJSON([JSONField("type", type), JSONField("what", word)] + JSONField.path("path", path) + fields)
         } else {
             let label = String(repeating: " ", count: max(0, 10 - word.utf8.count)) + word
@@ -116,7 +130,8 @@ struct VerifyReport {
                 JSONField("complete", !wasStopped), JSONField("recorded", repaired?.adopted ?? 0),
                 JSONField("moved", repaired?.moved.count ?? 0), JSONField("struck", struck),
                 JSONField("not_struck", unstruck), JSONField("outdated", outdated.count),
-                JSONField("replaced", replaced.count), JSONField("dry_run", isDry),
+                JSONField("replaced", replaced.count), JSONField("earlier", earlier), JSONField("edited", edited),
+                JSONField("dry_run", isDry),
             ])
             return
         }
@@ -124,6 +139,10 @@ struct VerifyReport {
         let seen = "\(HumanText.count(photos, "photo", "photos")), \(HumanText.bytes(bytes))"
         text.add("verified", wasStopped ? "\(seen); stopped early, the next run continues" : seen)
         let faults = [(missing, "missing"), (damaged, "damaged"), (unreadable, "unreadable")].filter { $0.0 > 0 }
+        if earlier > 0 {
+            let photos = "\(HumanText.count(earlier)) with a fault, found by the run that this one continued"
+            text.add("before", photos, textPaint: .bad)
+        }
         text.add(
             "found",
             faults.isEmpty ? "no damage" : faults.map { "\(HumanText.count($0.0)) \($0.1)" }.joined(separator: ", "),
@@ -132,6 +151,7 @@ struct VerifyReport {
             let photos = HumanText.count(outdated.count, "photo", "photos")
             text.add("metadata", "the catalogue has other metadata of \(photos); the daemon reads them again")
         }
+        if edited > 0 { text.add("edited", HumanText.count(edited, "sidecar", "sidecars") + ", which is no damage") }
         if let repaired {
             text.add(
                 isDry ? "would repair" : "repaired",
