@@ -212,4 +212,10 @@ protocol EngineError: Error {
     /// See ``CatalogueError/resultCode``.
     var number: Int32 { get }
     var text: String { get }
+    /// See ``CatalogueError/remedy``.
+    var remedy: String? { get }
+}
+
+extension EngineError {
+    var remedy: String? { nil }
 }

@@ -49,12 +49,15 @@ package struct CatalogueError: Error, Hashable, Sendable {
     package let resultCode: Int32
     /// The message of SQLite or of this module.
     package let message: String
+    /// What mends it, as a clause; nil if that is unknown here.
+    package let remedy: String?
 
-    init(_ code: Code, _ operation: String, resultCode: Int32 = 0, _ message: String) {
+    init(_ code: Code, _ operation: String, resultCode: Int32 = 0, _ message: String, remedy: String? = nil) {
         self.code = code
         self.operation = operation
         self.resultCode = resultCode
         self.message = message
+        self.remedy = remedy
     }
 
     /// The photo is being returned from the library; retry.
@@ -65,7 +68,8 @@ package struct CatalogueError: Error, Hashable, Sendable {
         switch error {
         case let error as CatalogueError: self = error
         case let error as any EngineError:
-            self.init(error.catalogueCode, operation, resultCode: error.number, error.text)
+            self.init(
+                error.catalogueCode, operation, resultCode: error.number, error.text, remedy: error.remedy)
         default: self.init(.other, operation, String(describing: error))
         }
     }
@@ -113,4 +117,7 @@ extension CatalogueError: CustomStringConvertible {
     package var description: String {
         resultCode == 0 ? "\(operation): \(message)" : "\(operation): \(message) (SQLite \(resultCode))"
     }
+
+    /// The same with what mends it, where that is known.
+    package var explained: String { remedy.map { "\(self); \($0)" } ?? description }
 }

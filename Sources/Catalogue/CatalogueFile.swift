@@ -238,7 +238,7 @@ package final class CatalogueFile: Sendable {
             Opening {
                 try Self.open(engine, place, writes: writes, isCopied: isCopied, host: host, lostAt: lostAt)
             })
-        let operation = "opening the catalogue \(place.name)"
+        let operation = "opening the schema \(place.schema)"
         do { _ = try self.engine(operation) } catch {
             let error = CatalogueError(error, operation)
             // A daemon starts also while its server is away, as it goes on when that goes away.
@@ -250,7 +250,7 @@ package final class CatalogueFile: Sendable {
         _ engine: PostgreSQLEngine, _ place: CatalogueServer, writes: Bool, isCopied: Bool, host: CatalogueHost?,
         lostAt: FileTime?
     ) throws {
-        let operation = "opening the catalogue \(place.name)"
+        let operation = "opening the schema \(place.schema)"
         if isCopied, try engine.schema(forWriting: true).version > 0 {
             let isUnfinished = try engine.read { db in try CatalogueCopy.isUnfinished(db) }
             guard isUnfinished else { throw Self.isThere(operation) }
@@ -268,7 +268,7 @@ package final class CatalogueFile: Sendable {
         if let host, writes, !before.isCurrent { try engine.begin(lifeOf: host, inNewSchema: isNew) }
         let schema = try engine.schema(forWriting: writes)
         guard schema.version > 0 else {
-            throw CatalogueError(.missing, operation, "it is not there, or the role may not use that schema")
+            throw CatalogueError(.missing, operation, "it is not there")
         }
         guard try Self.requireKnownVersion(schema, operation) else {
             throw CatalogueError(.olderSchema, operation, "it was written by an older photoinboxd")

@@ -135,8 +135,10 @@ extension Places {
         guard forRepair else { return reading }
         reading.close()
         do throws(CatalogueError) { return try CatalogueFile.openForRepair(catalogue) } catch {
-            // Reading succeeded, so permission to write is missing.
-            if error.code == .permission { throw CommandFailure.catalogueNotWritable(catalogue.name) }
+            // Reading succeeded, so permission to write is missing. A server says by itself what the role may not do.
+            if error.code == .permission, catalogue.file != nil {
+                throw CommandFailure.catalogueNotWritable(catalogue.name)
+            }
             throw error
         }
     }

@@ -60,11 +60,10 @@ enum PostgresServers {
 
     /// Why there is no connection: what each server said, and of one that refused it what that means.
     static func failure(_ failures: [PostgresError]) -> PostgresError {
-        let main = failures.last { $0.sqlState != nil } ?? failures.last
+        let main =
+            failures.last { $0.sqlState != nil } ?? failures.last { $0.kind == .permission } ?? failures.last
         return PostgresError(
-            main?.kind ?? .unreachable,
-            "cannot connect to PostgreSQL: \(failures.map(\.message).joined(separator: "; "))", sqlState: main?.sqlState
-        )
+            main?.kind ?? .unreachable, failures.map(\.message).joined(separator: "; "), sqlState: main?.sqlState)
     }
 
     /// Which is to be used: of the cluster of the first one that with the highest timeline, and rather a primary.

@@ -18,6 +18,8 @@ final class PostgresWire {
     private var connection: OpaquePointer?
     let largestAnswer: Int
     private var secret: String?
+    /// Where libpq looks for the password that the operator's words lack.
+    private var passwordFile: String?
 
     var isOpen: Bool { connection != nil }
 
@@ -50,6 +52,7 @@ final class PostgresWire {
         // With services, files and the environment.
         let used = Self.options(calls.pointee.conninfo(connection), calls) ?? [:]
         secret = used["password"] ?? secret
+        passwordFile = used["passfile"]
         servers = Self.servers(of: used)
     }
 
@@ -97,9 +100,21 @@ final class PostgresWire {
             lines.append(line[..<match.range.lowerBound] + ": " + line[match.range.upperBound...])
         }
         let error = closed(lines.joined(separator: "\n"))
-        guard let state else { return error }
+        guard let state else { return Self.lacksPassword(error, passwordFile) ?? error }
         let isForbidden = PostgresError.kind(of: state) == .permission || state == "3D000"
         return PostgresError(isForbidden ? .permission : .unreachable, error.message, sqlState: state)
+    }
+
+    /// A server's demand for a password where libpq has found none, with the reason; nil for another error. It is the same as
+    /// of a wrong one: waiting does not help.
+    private static func lacksPassword(_ error: PostgresError, _ file: String?) -> PostgresError? {
+        // Of libpq, as PQconnectionNeedsPassword() compares it.
+        guard error.message.contains("no password supplied") else { return nil }
+        let why =
+            file.map { file in
+                PostgresPasswordFile.fault(of: file) ?? "no line of the password file \(file) is for this connection"
+            } ?? "no password file is named"
+        return PostgresError(.permission, "\(error.message.replacing("fe_sendauth: ", with: "")): \(why)")
     }
 
     deinit {

@@ -389,6 +389,22 @@ struct PostgresConnectionTests {
         #expect(wrong?.message.contains("s3cret") == false)
         #expect(wrong?.message.contains("password authentication failed") == true, "\(String(describing: wrong))")
         #expect(try place.connect("user=guarded password=right").value("SELECT 1") == .integer(1))
+        // Without one, what is wrong with the file where it should be.
+        let scratch = try ScratchDirectory()
+        defer { withExtendedLifetime(scratch) {} }
+        let file = scratch.appending("pgpass")
+        for (making, words) in [
+            ("true", "no password supplied: there is no password file \(file)"),
+            ("echo '*:*:*:guarded:right' >\"$0\"; chmod 0644 \"$0\"", "so it is ignored: chmod 0600 \(file)"),
+            ("echo '*:*:*:another:right' >\"$0\"; chmod 0600 \"$0\"", "no line of the password file \(file)"),
+        ] {
+            try runProgram(["/bin/sh", "-c", making, file])
+            let error = failure { _ = try place.connect("user=guarded passfile=\(file)") }
+            #expect(error?.kind == .permission && error?.sqlState == nil, "\(String(describing: error))")
+            #expect(error?.message.contains(words) == true, "\(String(describing: error))")
+        }
+        try runProgram(["/bin/sh", "-c", "echo '*:*:*:guarded:right' >\"$0\"", file])
+        #expect(try place.connect("user=guarded passfile=\(file)").value("SELECT 1") == .integer(1))
         try place.connect().write("ALTER ROLE guarded CONNECTION LIMIT 0")
         let crowded = failure { _ = try place.connect("user=guarded password=right") }
         #expect(crowded?.kind == .unreachable && crowded?.sqlState == "53300", "\(String(describing: crowded))")

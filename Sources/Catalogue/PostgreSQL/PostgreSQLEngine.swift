@@ -106,12 +106,28 @@ final class PostgreSQLEngine: CatalogueEngine {
 
     /// What the database has, and whether a program like this may use it.
     func schema(forWriting writes: Bool) throws -> (version: Int, isCurrent: Bool, isNewer: Bool) {
-        let found = try read { db in try PostgreSQLSchema.found(db) }
+        let found = try read { db in
+            let found = try PostgreSQLSchema.found(db)
+            if found.version == 0 { try requireUse(of: place.schema, db) }
+            return found
+        }
         return (
             found.version, found.version >= PostgreSQLSchema.versions.count,
             writes ? found.isTooNewToWrite : found.isTooNewToRead
         )
     }
+
+    /// Throws if the role may not use a schema that is there: names in it are not found then, as if it were empty.
+    private func requireUse(of schema: String, _ db: any CatalogueTransaction) throws {
+        let isForbidden = try db.value(
+            Bool.self, "SELECT NOT has_schema_privilege(to_regnamespace(quote_ident(?)), 'USAGE')", [schema])
+        guard isForbidden == true else { return }
+        let role = try db.value(String.self, "SELECT CAST(current_user AS TEXT)") ?? "?"
+        throw CatalogueError(
+            .permission, "opening the schema \(schema)", "the role \(role) may not use it", remedy: Self.remedyOfRights)
+    }
+
+    static let remedyOfRights = "connect as the role that owns the tables, or GRANT that right to this one"
 
     /// Creates the schema, if the role may do that and it is missing, and brings its tables to the newest version. `prepare`
     /// writes into new ones in the same transaction.
@@ -313,5 +329,18 @@ extension PostgresError: EngineError {
     /// A refusal is for people; the rest also for who looks for its cause.
     var text: String {
         sqlState == PostgreSQLSchema.inboxOfAnother ? String(message.prefix { $0 != ";" }) : description
+    }
+
+    var remedy: String? {
+        switch sqlState {
+        case "42501" where message.contains("pg_control_system"):
+            "as a superuser: GRANT EXECUTE ON FUNCTION pg_control_system() TO the role"
+        case "42501": PostgreSQLEngine.remedyOfRights
+        case "28P01": "correct the password in the file that passfile= names"
+        case "28000": "correct user=, or let that role in by pg_hba.conf of the server"
+        case "3D000": "correct dbname=, or make that database, with the encoding UTF8"
+        case nil where kind == .unreachable: "see whether the server runs, and whether host= and port= lead to it"
+        default: nil
+        }
     }
 }

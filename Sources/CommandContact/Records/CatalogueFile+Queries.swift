@@ -56,6 +56,8 @@ extension CatalogueFile {
     }
 }
 
+private func sentence(_ clause: String) -> String { "\(clause.prefix(1).uppercased())\(clause.dropFirst())." }
+
 extension CommandFailure {
     package static func catalogueNotWritable(_ catalogue: BytePath) -> CommandFailure {
         CommandFailure(
@@ -69,7 +71,7 @@ extension CommandFailure {
         guard let file = place.file else {
             let (status, action): (ExitStatus, String?) =
                 switch error.code {
-                case .permission: (.permission, nil)
+                case .permission: (.permission, error.remedy.map(sentence))
                 case .missing: (.unavailable, "Start photoinboxd: it makes the catalogue.")
                 case .unreachable, .unknownOutcome: (.unavailable, "See what is wrong: photoinboxd --check")
                 case .busy: (.busy, "Try again.")
