@@ -72,6 +72,22 @@ extension CatalogueFile {
         try hosts().first { !$0.isForgotten && $0.key != key && $0.inboxes.contains(name) }?.name
     }
 
+    /// Has what is read be what the daemon with this key reads, as of which library it has accepted; returns what the catalogue
+    /// knows of it, nil if it knows none. For who opened it for reading alone.
+    package func readAsHost(_ key: String) throws(CatalogueError) -> CatalogueHostRow? {
+        guard let server else { return nil }
+        let id = try read("reading which host this is") { db in
+            try db.value(Int64.self, "SELECT id FROM host WHERE key = ?", [key])
+        }
+        server.record.withLock { $0.host = id }
+        return try hosts().first { $0.key == key }
+    }
+
+    /// The other host that has this inbox and was not forgotten, as a daemon asks; nil if none has.
+    package func otherHost(ofInbox name: String) throws(CatalogueError) -> String? {
+        try owner(ofInbox: name, but: server?.memory?.key)
+    }
+
     /// The host that has an inbox of this name, or had it until it was forgotten.
     package func host(ofInbox name: String) throws(CatalogueError) -> CatalogueHostRow? {
         let hosts = try hosts().filter { $0.inboxes.contains(name) }

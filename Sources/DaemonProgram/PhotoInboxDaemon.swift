@@ -14,7 +14,6 @@ import Renditions
 import Reporting
 import Settings
 import SystemMonitor
-import SystemPackage
 import Systemd
 
 /// The daemon: reads its configuration, sets everything up, and runs until it gets a signal.
@@ -30,11 +29,13 @@ package struct PhotoInboxDaemon: ParsableCommand {
                     ./inbox.
               photoinboxd --check
                     Check the configuration, report every error, and exit with status 78
-                    if there is one. With the catalogue in PostgreSQL, also report what
-                    the server, its settings, the schema and the role lack, or that it
-                    does not answer, for which a daemon waits. Root checks
-                    the configuration of a service as the user _photoinbox, who has fewer
-                    permissions; other users check it as themselves.
+                    if there is one. Also report, as the daemon would when it starts, a
+                    library that is not that of the catalogue, and with the catalogue in
+                    PostgreSQL what the server, its settings, the schema and the role
+                    lack. A server that does not answer is reported, and is no error: a
+                    daemon waits for it. Root checks the configuration of a service as
+                    the user _photoinbox, who has fewer permissions; other users check it
+                    as themselves.
               photoinboxd --config studio.toml
                     Use another configuration than /etc/photoinbox/photoinbox.toml.
 
@@ -186,7 +187,8 @@ package struct PhotoInboxDaemon: ParsableCommand {
         help: ArgumentHelp("Use colour: auto, always or never.", valueName: "when"))
     var color: String?
 
-    @Flag(name: .long, help: "Check the configuration, and the server of the catalogue if it has one, and exit.")
+    @Flag(
+        name: .long, help: "Check the configuration, the library, and the catalogue's server if it has one, and exit.")
     var check = false
 
     /// By photoinbox setup, which replaces the file after that.
@@ -277,17 +279,18 @@ package struct PhotoInboxDaemon: ParsableCommand {
             if let decoder = ThumbnailWork(loaded.settings, state: loaded.settings.state).programWithoutFaces() {
                 Self.printError("renditions: googly cannot be made: \(decoder) was built without face detection")
             }
-            let status = Self.checkServer(of: loaded.settings)
+            let result = StartCheck(loaded.settings, options, isOfInput: input).run()
             let file = options.effectiveFile?.escaped ?? "the configuration"
             let words = checker.map { ", checked as \($0.name), \($0.remark)" } ?? ""
-            switch status {
-            case EX_OK: print("\(file): configuration OK\(words)")
-            case EX_UNAVAILABLE:
-                Self.printError("\(file): OK but for the catalogue, which cannot be checked now\(words)")
-            default: Self.printError("\(file): the catalogue cannot be used so\(words)")
+            switch result {
+            case .usable: print("\(file): configuration OK\(words)")
+            // As the daemon does, setup goes on.
+            case .waiting(let what): Self.printError("\(file): OK but for \(what)\(words)")
+            case .unusable:
+                Self.printError("\(file): it cannot be used so\(words)")
+                Self.end(EX_CONFIG)
             }
-            // A daemon would wait for the server, and setup goes on.
-            Self.end(status == EX_UNAVAILABLE ? EX_OK : status)
+            Self.end(EX_OK)
         }
         if acceptLibrary { Self.acceptLibrary(of: loaded.settings) }
         if let limit = limitWithoutRoom(forDescriptors: Self.descriptors) {
@@ -297,46 +300,6 @@ package struct PhotoInboxDaemon: ParsableCommand {
             Self.end(EX_OSERR)
         }
         start(options, loaded.settings, service)
-    }
-
-    /// Prints what a catalogue's server is like. Returns EX_CONFIG if a daemon could not use it, and EX_UNAVAILABLE if the server is
-    /// away, which a daemon would wait for.
-    private static func checkServer(of settings: Settings) -> Int32 {
-        let catalogue = settings.catalogue
-        guard case .server(let words) = catalogue else { return EX_OK }
-        do throws(CatalogueError) {
-            let found = try ServerCheck(CatalogueServer(words, client: "photoinboxd"))
-            print("\(catalogue.description): \(found.facts)")
-            let faults = found.faults.isEmpty ? try inboxesOfOthers(settings) : found.faults
-            for problem in found.risks + faults { printError("\(catalogue.description): \(problem)") }
-            return faults.isEmpty ? EX_OK : EX_CONFIG
-        } catch {
-            printError("\(catalogue.name.escaped): \(error)")
-            return error.isAway ? EX_UNAVAILABLE : EX_CONFIG
-        }
-    }
-
-    /// Which of its inboxes another host of the catalogue has, from which nothing would be filed here.
-    private static func inboxesOfOthers(_ settings: Settings) throws(CatalogueError) -> [String] {
-        let catalogue: CatalogueFile
-        do throws(CatalogueError) { catalogue = try CatalogueFile.openForReading(settings.catalogue) } catch {
-            if error.code == .missing { return [] }
-            throw error
-        }
-        var key: String?
-        do throws(SystemCallError) {
-            let own = try DaemonOptions.content(of: settings.state.appending("host"))
-            key = own.split(separator: UInt8(ascii: "\n")).first.map { String(decoding: $0, as: UTF8.self) }
-        } catch {
-            // Whoever may not read which host this is cannot know.
-            if error.code != .noSuchFileOrDirectory { return [] }
-        }
-        var faults: [String] = []
-        for inbox in settings.inboxes {
-            guard let host = try catalogue.owner(ofInbox: inbox.name, but: key) else { continue }
-            faults.append("the host \(host) has an inbox \(inbox.name) already: give this one another name")
-        }
-        return faults
     }
 
     /// The user as whom a service's configuration is checked, and its library accepted; nil for other configurations, and
@@ -427,7 +390,10 @@ package struct PhotoInboxDaemon: ParsableCommand {
                 exit: { Self.end($0) })
         } catch {
             _ = sink.flush(within: .seconds(1))
-            Self.printError("photoinboxd: \(error)")
+            // A server's own words do not say which of its databases is meant.
+            let ofServer = settings.catalogue.file == nil ? error as? CatalogueError : nil
+            let words = ofServer.map { "\(settings.catalogue.name): \($0.explained)" } ?? "\(error)"
+            Self.printError("photoinboxd: \(words)")
             Self.end(error is StateLock.Taken ? EX_TEMPFAIL : EX_CANTCREAT)
         }
         isStarting.withLock { $0 = false }

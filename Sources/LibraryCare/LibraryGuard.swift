@@ -139,9 +139,9 @@ package final class LibraryGuard: Sendable {
     /// no photo or only a part is recorded.
     package func census(of path: BytePath) throws -> Census? {
         if try catalogue.isRebuilding() { return nil }
-        var recorded = try catalogue.photosByLibrary().filter { $0.key.isAbsolute }
+        let recorded = try catalogue.photosByLibrary()
         var census = Census()
-        let hasNone = recorded.removeValue(forKey: path) == nil
+        let hasNone = recorded[path] == nil
         let wasIncomplete = try catalogue.isIncomplete()
         if hasNone || wasIncomplete {
             let replaced = try catalogue.replacedPhotos(in: path)
@@ -158,8 +158,16 @@ package final class LibraryGuard: Sendable {
         if wasIncomplete != (census.unrecorded != nil) {
             try catalogue.setIncomplete(!wasIncomplete, at: Moment.now.wall)
         }
-        census.elsewhere = recorded.max { ($0.value, $1.key) < ($1.value, $0.key) }.map { ($0.key, $0.value) }
+        census.elsewhere = Self.elsewhere(than: path, recorded)
         return census
+    }
+
+    /// Returns the library that has the most photos of all but the one at `path`, and how many; nil if there is none.
+    package static func elsewhere(
+        than path: BytePath, _ recorded: [BytePath: Int]
+    ) -> (library: BytePath, photos: Int)? {
+        recorded.filter { $0.key != path && $0.key.isAbsolute }.max { ($0.value, $1.key) < ($1.value, $0.key) }
+            .map { ($0.key, $0.value) }
     }
 
     /// Returns whether a photo is recorded at `path` of the library.

@@ -196,6 +196,30 @@ extension EndToEnd {
             #expect(access(house.path("st"), F_OK) != 0, "it makes nothing")
         }
 
+        @Test("--check reports a library that is not that of the catalogue, as the daemon does when it starts")
+        func checkOfTheLibrary() async throws {
+            let house = try House()
+            let daemon = try await house.start(configuration: Self.good)
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try await daemon.stop()
+            func check(_ status: Int32, _ parts: String...) async throws {
+                let check = try house.launch(["--config", house.path("photoinbox.toml"), "--check"])
+                try await check.lines(holding: parts)
+                #expect(try await check.ending() == .status(status), "\(check.lines)")
+            }
+            try await check(0, "configuration OK")
+            try makeDirectory(house.path("elsewhere"))
+            try house.configure(Self.good.replacing("@library", with: "@elsewhere"))
+            try await check(0, "PI-409: 1 recorded photo is in \(house.library), which is not", "configuration OK")
+            try house.configure(Self.good)
+            // As where its file system is not mounted.
+            try runProgram(["/bin/mv", house.library, house.path("unmounted")])
+            try await check(78, "\(house.library)\": no such directory")
+            try makeDirectory(house.library)
+            try await check(78, "PI-406: the directory at \(house.library) is not the library: ", "cannot be used so")
+        }
+
         @Test(
             "--check of a service's configuration runs as its user, or reports that it did not",
             .enabled(if: canMount && canBeOrdinary, "skipped: needs mounts, and another user who can run the daemon"))

@@ -229,6 +229,13 @@ extension EndToEnd {
             try await check(78, "the role \(role) may not write the table photoinbox.", " more")
             _ = try place.query("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA photoinbox TO \(role)")
             try await check(0, "; schema photoinbox, version ")
+            _ = try place.query("REVOKE USAGE ON SCHEMA photoinbox FROM \(role)")
+            let use = "opening the schema photoinbox: the role \(role) may not use it"
+            try await check(78, "\(use); connect as the role that owns the tables")
+            let list = try await house.ask("list")
+            #expect(list.ending == .status(77) && list.text.contains("\(use). Connect as the role"), "\(list.text)")
+            #expect(list.text.ranges(of: "PostgreSQL").count == 1, "\(list.text)")
+            _ = try place.query("GRANT USAGE ON SCHEMA photoinbox TO \(role)")
             _ = try place.query("ALTER SCHEMA photoinbox RENAME TO other")
             try await check(78, "the role \(role) may not create the schema photoinbox")
             try house.configure(tester)
@@ -243,6 +250,51 @@ extension EndToEnd {
                 try await refused.line(holding: "passfile")
                 #expect(try await refused.ending() == .status(78))
             }
+        }
+
+        @Test("--check reports what would keep a daemon from filing: library, database, password, identity")
+        func checkedAsAtStart() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            func check(_ status: Int32, _ parts: String...) async throws {
+                let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
+                try await check.lines(holding: parts)
+                #expect(try await check.ending() == .status(status), "\(check.lines)")
+            }
+            let daemon = try await place.start()
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await daemon.line(holding: "filed inbox/a.jpg")
+            try await check(0, "configuration OK")
+            // As where the library's file system is not mounted.
+            try runProgram(["/bin/mv", house.library, house.path("unmounted")])
+            try makeDirectory(house.library)
+            try await check(78, "PI-406: the directory at \(house.library) is not the library: ", "cannot be used so")
+            try runProgram(["/bin/rmdir", house.library])
+            try runProgram(["/bin/mv", house.path("unmounted"), house.library])
+            for name in ["elsewhere", "other"] { try makeDirectory(house.path(name)) }
+            try place.configure(library: "elsewhere")
+            try await check(78, "PI-406: ", "cannot be used so")
+            // As where all of a host's disk was copied to another one.
+            try runProgram(["/bin/cp", "-a", house.path("st"), house.path("copy")])
+            try place.configure(state: "copy", inbox: "other")
+            try await check(78, "PI-507: ", "cannot be used so")
+            try place.configure()
+            try await daemon.stop()
+            try await check(0, "configuration OK")
+
+            let latin = try place.server.makeDatabase(encoding: "LATIN1")
+            let tester = try String(contentsOfFile: house.path("photoinbox.toml"), encoding: .utf8)
+            try house.configure(tester.replacing(place.database, with: latin))
+            try await check(78, "the database has the encoding LATIN1", "cannot be used so")
+            // One that the server asks for a password.
+            let role = "checked"
+            _ = try place.query("CREATE ROLE \(role) LOGIN PASSWORD 'right'")
+            let file = house.path("pgpass")
+            try house.configure(tester.replacing("user=tester", with: "user=\(role) passfile=\(file)"))
+            try await check(78, "no password supplied: there is no password file \(file)", "cannot be used so")
+            try write(Data("*:*:*:\(role):right\n".utf8), to: file)
+            chmod(file, 0o644)
+            try await check(78, "so it is ignored: chmod 0600 \(file)", "cannot be used so")
         }
     }
 }

@@ -221,6 +221,9 @@ extension EndToEnd {
             try await first.stop()
             _ = try place.query("UPDATE host SET seen = clock_timestamp() - interval '1 hour'", in: "photoinbox")
             #expect(try await accept().0 == .status(0))
+            // What this host has accepted is its own to know.
+            let check = try house.launch(["--config", house.path("photoinbox.toml"), "--check"])
+            #expect(try await check.ending() == .status(0), "\(check.lines)")
         }
 
         @Test("An inbox with the name of another host's is refused, and files nothing")

@@ -75,7 +75,7 @@ public final class PostgresServer: Sendable {
             if [ "$(id -u)" = 0 ]; then chown nobody .; as="setpriv --reuid=nobody --regid=nogroup --clear-groups"; fi
             $as "$2/initdb" --no-sync -A trust -U tester -E UTF8 --locale=C -D data >initdb.log 2>&1 ||
                 { cat initdb.log >&2; rm -rf "$1"; exit 1; }
-            $as sed -i '1i local all guarded scram-sha-256' data/pg_hba.conf
+            $as sed -i '1i local all guarded,checked scram-sha-256' data/pg_hba.conf
             # It is begun again whenever it ends.
             while [ ! -e over ]; do
                 $as "$2/postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c synchronous_standby_names=nowhere \
@@ -119,10 +119,11 @@ public final class PostgresServer: Sendable {
         }
     }
 
-    /// Makes a database of its own; returns its name.
-    public func makeDatabase() throws -> String {
+    /// Makes a database of its own, by default with the server's encoding; returns its name.
+    public func makeDatabase(encoding: String? = nil) throws -> String {
         let name = "d\(UInt64.random(in: 1...UInt64.max))"
-        try runProgram(["\(programs.directory)/createdb", "-h", directory, "-U", "tester", name])
+        let other = encoding.map { ["-E", $0, "-T", "template0"] } ?? []
+        try runProgram(["\(programs.directory)/createdb", "-h", directory, "-U", "tester"] + other + [name])
         return name
     }
 

@@ -25,14 +25,18 @@ extension PostgreSQLSchema {
         return Found(version: 0, oldestWriter: 0, oldestReader: 0)
     }
 
+    /// Why there can be no catalogue in a database of this encoding; nil if there can be.
+    static func encodingFault(_ db: any CatalogueTransaction) throws -> String? {
+        guard let encoding = try db.value(String.self, "SELECT current_setting('server_encoding')"), encoding != "UTF8"
+        else { return nil }
+        return "the database has the encoding \(encoding): make one with ENCODING 'UTF8' TEMPLATE template0"
+    }
+
     /// Brings the tables to the newest version, in a write transaction of its own, which must be READ COMMITTED. Another program
     /// that begins at the same time waits for it, and then finds nothing to do.
     static func migrate(_ db: any CatalogueTransaction) throws {
         let operation = "making the tables of the catalogue"
-        if let encoding = try db.value(String.self, "SELECT current_setting('server_encoding')"), encoding != "UTF8" {
-            throw CatalogueError(
-                .other, operation, "the database has the encoding \(encoding): make one with ENCODING 'UTF8'")
-        }
+        if let fault = try encodingFault(db) { throw CatalogueError(.other, operation, fault) }
         guard try db.value(String.self, "SELECT CAST(current_schema() AS TEXT)") != nil else {
             throw CatalogueError(.other, operation, "the schema for them is not there")
         }

@@ -1,3 +1,5 @@
+import PostgreSQL
+
 /// What a server says of itself before a daemon uses it.
 package struct ServerCheck: Sendable {
     /// Which server answered, for people.
@@ -11,12 +13,16 @@ package struct ServerCheck: Sendable {
     package init(_ server: CatalogueServer) throws(CatalogueError) {
         let engine = PostgreSQLEngine(server, writes: true)
         do {
+            // It may let the role in without a password.
+            if let file = try server.named().passwordFile, let fault = PostgresPasswordFile.fault(of: file) {
+                risks.append(fault)
+            }
             _ = try engine.read { db in try db.value(Int64.self, "SELECT 1") }
             let start = ContinuousClock.now
             _ = try engine.readOne { db in try db.value(Int64.self, "SELECT 1") }
             let away = start.duration(to: .now) / .milliseconds(1)
             try ask(engine, server.schema, "\((away * 10).rounded() / 10) ms away")
-        } catch { throw CatalogueError(error, "opening the catalogue \(server.name)") }
+        } catch { throw CatalogueError(error, "opening the schema \(server.schema)") }
     }
 
     private mutating func ask(_ engine: PostgreSQLEngine, _ schema: String, _ away: String) throws {
@@ -33,6 +39,7 @@ package struct ServerCheck: Sendable {
             where try text("SELECT current_setting('\(setting)')") == "off" {
                 risks.append("\(setting) is off on the server: a power cut there may lose what was recorded")
             }
+            if let fault = try PostgreSQLSchema.encodingFault(db) { faults.append(fault) }
             let role = try text("SELECT CAST(current_user AS TEXT)")
             if found.isNewer { faults.append("the schema \(schema) was written by a newer photoinboxd") }
             if try isTrue("SELECT to_regnamespace(quote_ident(?)) IS NULL") {

@@ -7,7 +7,6 @@ import LinuxKernel
 import QueueActors
 import Settings
 import SystemMonitor
-import SystemPackage
 
 /// Checks whether the library is at its path though no photo comes: at the start, when the mount table changes and on
 /// the watchdog's tick, on a queue of its own. Reads only.
@@ -128,18 +127,9 @@ final class LibraryWatch: DaemonPart {
             guard let census = try libraryGuard.census(of: path) else { return isCensusWaiting.withLock { $0 = true } }
             unrecorded.withLock { $0 = census.unrecorded }
             problems.counted(census, at: path)
-        } catch let refusal as LibraryGuard.Refusal {
-            missed(.replaced("\(refusal)"))
-        } catch let taken as PlaceLock.Taken {
-            missed(.taken("\(taken)"))
-        } catch let error as SystemCallError {
-            switch error.code {
-            case .noSuchFileOrDirectory, .notDirectory: missed(.missing)
-            case .ioError: missed(.inputOutput)
-            default: missed(.other("\(error)"))
-            }
         } catch {
-            // The catalogue does not answer, which those who need it report, or is closed, since the daemon stops.
+            // Else the catalogue does not answer, which those who need it report, or is closed, since the daemon stops.
+            if let failure = LibraryFailure(error) { missed(failure) }
         }
     }
 

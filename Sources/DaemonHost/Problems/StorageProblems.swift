@@ -92,31 +92,23 @@ package final class StorageProblems: Sendable {
 
     private func library(_ failure: LibraryFailure?) {
         let path = reporter.settings?.library?.path ?? ""
-        let common: [ProblemParameter: ProblemValue] = [.path: .path(path), .count: .count(reporter.waitingCount)]
-        var rows: [ProblemCode: [ProblemParameter: ProblemValue]] = [:]
-        switch failure {
-        case nil: break
-        case .full(let needed, let free):
-            let room = state.withLock { state in
+        let room = state.withLock { state -> String in
+            switch failure {
+            case nil: state.needed = nil
+            case .full(let needed, let free):
                 if let free { state.freeBytes[path] = free }
                 // A trial needs next to nothing, which is not what the photo needed.
                 if let needed { state.needed = needed }
-                return state.room(at: path)
+            case .missing: state.freeBytes[path] = nil
+            case .readOnly, .inputOutput, .taken, .replaced, .unsuitable, .other: break
             }
-            rows[.libraryFull] = common.merging([.reason: .text(room)]) { $1 }
-        case .readOnly: rows[.libraryReadOnly] = common.merging([.reason: .text("it is read-only")]) { $1 }
-        case .inputOutput: rows[.libraryFailing] = common.merging([.reason: .text("input/output error")]) { $1 }
-        case .missing:
-            state.withLock { $0.freeBytes[path] = nil }
-            rows[.libraryMissing] = common
-        case .taken(let reason): rows[.placeTaken] = common.merging([.reason: .text(reason)]) { $1 }
-        case .replaced(let reason): rows[.libraryReplaced] = common.merging([.reason: .text(reason)]) { $1 }
-        case .unsuitable(let reason): rows[.libraryUnsuitable] = common.merging([.reason: .text(reason)]) { $1 }
-        case .other(let reason): rows[.libraryReadOnly] = common.merging([.reason: .text(reason)]) { $1 }
-        }
-        state.withLock { state in
             state.failing.set(.library, failure != nil)
-            if failure == nil { state.needed = nil }
+            return state.room(at: path)
+        }
+        var rows: [ProblemCode: [ProblemParameter: ProblemValue]] = [:]
+        if let failure {
+            let (code, parameters) = failure.problem(at: path, waiting: reporter.waitingCount, room: room)
+            rows[code] = parameters
         }
         reporter.setOne(
             of: [
@@ -196,7 +188,9 @@ package final class StorageProblems: Sendable {
             case .busy, .alreadyRecorded, .beingFiled, .pathTaken, .noSuchIntent, .inboxOfAnother: return
             case .corrupt: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }
             case _ where reporter.settings?.catalogue.file == nil:
-                rows[.catalogueUnreachable] = common.merging([.reason: .text("\(error)")]) { $1 }
+                // Of a server that is away, the row itself says what to do.
+                let reason = error.isAway ? "\(error)" : error.explained
+                rows[.catalogueUnreachable] = common.merging([.reason: .text(reason)]) { $1 }
             default: rows[.catalogueDamaged] = common.merging([.reason: .text("\(error)")]) { $1 }
             }
         }
