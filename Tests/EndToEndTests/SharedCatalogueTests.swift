@@ -102,6 +102,19 @@ extension EndToEnd {
             try await second.line(holding: "duplicate press-2/again.jpg")
             let duplicate = try await house.ask("explain", "press-2/again.jpg")
             #expect(duplicate.text.contains("press-2, where discard is to be given"), "\(duplicate.text)")
+            let last = try place.query("SELECT max(id) FROM outcome", in: "photoinbox").first?.first
+            guard case .integer(let number)? = last else {
+                Issue.record("\(String(describing: last))")
+                return
+            }
+            for command in [
+                ["discard", "--yes", "press-2/again.jpg"], ["release", "\(number)"], ["retry", "press-2"],
+                ["pause", "press-2"],
+            ] {
+                let refused = try await house.ask(command)
+                let words = "the inbox press-2 is that of the host press-2. Run this on press-2."
+                #expect(refused.ending == .status(4) && refused.text.contains(words), "\(command): \(refused.text)")
+            }
             // What is in the library is taken back by any host.
             let undo = try await house.ask("undo", "--yes", "press-2/a.jpg")
             #expect(undo.ending == .status(0) && house.files(in: house.library).isEmpty, "\(undo.text)")

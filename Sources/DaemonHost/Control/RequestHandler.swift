@@ -119,7 +119,7 @@ final class RequestHandler: Sendable {
             }
         case .outcomes(let inbox, let files, let after):
             return await report {
-                try self.require(inbox)
+                try await self.require(inbox)
                 var answer = ControlAnswer("what has become of files")
                 answer.arrivals = try await self.reports.outcomes(of: files, in: inbox, after: after)
                 return answer
@@ -193,8 +193,11 @@ final class RequestHandler: Sendable {
 
     // MARK: - Inboxes
 
-    private func require(_ inbox: String) throws(RequestRefusal) {
+    /// Throws unless this daemon has the inbox.
+    private func require(_ inbox: String) async throws(RequestRefusal) {
         if state.settings.inboxes.contains(where: { $0.name == inbox }) { return }
+        let host = try? await catalogue.perform("looking for an inbox") { try $0.otherHost(ofInbox: inbox) }
+        if let host { throw RequestRefusal.ofAnotherHost(inbox, host) }
         let names = state.settings.inboxes.map(\.name).joined(separator: ", ")
         throw RequestRefusal(
             .noMatch, "there is no inbox \(escapeForDisplay(inbox.utf8))",
@@ -205,7 +208,7 @@ final class RequestHandler: Sendable {
         _ pauses: Bool, _ inbox: String, _ asker: Asker, _ isDryRun: Bool
     ) async -> ControlAnswer {
         do {
-            try require(inbox)
+            try await require(inbox)
             let before = state.pauses.pause(of: inbox)
             if pauses, let before {
                 return ControlAnswer("\(inbox) is paused already, by \(before.by.words) since \(before.since.rfc3339)")
@@ -234,12 +237,12 @@ final class RequestHandler: Sendable {
         do {
             let current = try running()
             if case .file(let inbox, let path) = subject {
-                try require(inbox)
+                try await require(inbox)
                 return try await rescan(path, inbox, current, asker, isDryRun)
             }
             var inboxes = current.settings.inboxes.map(\.name)
             if case .inbox(let name) = subject {
-                try require(name)
+                try await require(name)
                 inboxes = [name]
             }
             if isDryRun { return ControlAnswer("would be rescanned: \(inboxes.joined(separator: ", "))") }
@@ -302,7 +305,7 @@ final class RequestHandler: Sendable {
     private func retry(_ subject: ControlSubject, _ asker: Asker, _ isDryRun: Bool) async -> ControlAnswer {
         do {
             let current = try running()
-            let (what, inbox, path, isMeant) = try meaning(of: subject)
+            let (what, inbox, path, isMeant) = try await meaning(of: subject)
             var skipped = 0
             if subject == .everything {
                 for part in state.parts { skipped += await part.giveAgain(isDryRun: isDryRun) }
@@ -331,14 +334,14 @@ final class RequestHandler: Sendable {
 
     private func meaning(
         of subject: ControlSubject
-    ) throws(RequestRefusal) -> (String, String?, BytePath?, @Sendable (ArrivalKey) -> Bool) {
+    ) async throws(RequestRefusal) -> (String, String?, BytePath?, @Sendable (ArrivalKey) -> Bool) {
         switch subject {
         case .everything: return ("all inboxes", nil, nil, { _ in true })
         case .inbox(let inbox):
-            try require(inbox)
+            try await require(inbox)
             return (inbox, inbox, nil, { $0.inbox == inbox })
         case .file(let inbox, let path):
-            try require(inbox)
+            try await require(inbox)
             return ("\(inbox)/\(path.escaped)", inbox, path, { $0 == ArrivalKey(inbox: inbox, path: path) })
         }
     }
@@ -372,8 +375,14 @@ final class RequestHandler: Sendable {
                 throw RequestRefusal(
                     .noMatch, "there is no operation \(operation)", action: "See what there is: photoinbox list")
             }
+            // What waits for a decision is at the inbox's host; what is in the library is taken back by any of them.
+            if [.release, .discard].contains(what.kind),
+                let host = try await catalogue.perform("looking for an inbox", { try $0.otherHost(ofInbox: inbox) })
+            {
+                throw RequestRefusal.ofAnotherHost(inbox, host)
+            }
             // What belongs to an inbox that is configured no longer can still be discarded or taken back.
-            if case .release = what { try require(inbox) }
+            if case .release = what { try await require(inbox) }
             let isKnown = current.settings.inboxes.contains { $0.name == inbox }
             let requester = await requester(asker)
             let request = FileRequest(
@@ -436,6 +445,16 @@ final class RequestHandler: Sendable {
             default: .failed
             }
         return ControlAnswer(status: status.rawValue, "\(error)")
+    }
+}
+
+extension RequestRefusal {
+    /// What is asked for is of an inbox that another host of the catalogue has.
+    static func ofAnotherHost(_ inbox: String, _ host: String) -> RequestRefusal {
+        let host = escapeForDisplay(host.utf8)
+        return RequestRefusal(
+            .noMatch, "the inbox \(escapeForDisplay(inbox.utf8)) is that of the host \(host)",
+            action: "Run this on \(host).")
     }
 }
 

@@ -130,6 +130,9 @@ package enum OfflineRequests {
         _ requester: Requester
     ) async throws -> ControlAnswer {
         guard settings.inboxes.contains(where: { $0.name == inbox }) else {
+            if let host = try catalogue.file.otherHost(ofInbox: inbox) {
+                return ControlAnswer(RequestRefusal.ofAnotherHost(inbox, host))
+            }
             return ControlAnswer(
                 RequestRefusal(
                     .noMatch, "there is no inbox \(escapeForDisplay(inbox.utf8))",
@@ -161,6 +164,9 @@ package enum OfflineRequests {
         let named = try catalogue.file.outcome(id: operation)
         guard let name = named?.outcome.inbox else { return missing }
         guard let library = settings.library, let inbox = settings.inboxes.first(where: { $0.name == name }) else {
+            if let host = try catalogue.file.otherHost(ofInbox: name) {
+                return ControlAnswer(RequestRefusal.ofAnotherHost(name, host))
+            }
             return ControlAnswer(RequestRefusal(.noMatch, "there is no inbox \(escapeForDisplay(name.utf8)) any more"))
         }
         let worker = InboxWorker(

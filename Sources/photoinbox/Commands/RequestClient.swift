@@ -1,4 +1,5 @@
 import ArgumentParser
+import Catalogue
 import CommandContact
 import CommandSupport
 package import ControlProtocol
@@ -6,6 +7,7 @@ import Explaining
 import FileValues
 import Glibc
 import LinuxKernel
+import PhotoModel
 package import Reporting
 import Settings
 import SystemPackage
@@ -144,10 +146,27 @@ struct RequestClient {
         if known.inboxes.isEmpty, let name = String(validating: path.bytes, as: UTF8.self), path.components.count == 1 {
             return .inbox(name)
         }
+        if let first = path.components.first, let name = String(validating: first.bytes, as: UTF8.self),
+            let host = hostOfInbox(name)
+        {
+            throw CommandFailure(
+                .noMatch, "the inbox \(printable(name)) is that of the host \(host)", action: "Run this on \(host).")
+        }
         throw CommandFailure(
             .noMatch, "no inbox contains \(path)",
             action: known.inboxes.isEmpty
                 ? "No inbox is configured." : "Inboxes: \(known.inboxes.map(\.name).joined(separator: ", ")).")
+    }
+}
+
+extension RequestClient {
+    /// The other host that has an inbox of this name, by what the catalogue says; nil if that is out of reach.
+    private func hostOfInbox(_ name: String) -> String? {
+        guard places.catalogue.file == nil, let hosts = try? places.openCatalogue().hosts(),
+            let host = hosts.first(where: { !$0.isForgotten && $0.inboxes.contains(name) }),
+            host.key != places.ownHost(among: hosts)?.key
+        else { return nil }
+        return printable(host.name)
     }
 }
 
