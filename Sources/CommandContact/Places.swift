@@ -125,6 +125,18 @@ package struct Places {
 }
 
 extension Places {
+    /// Which of the hosts of a catalogue in PostgreSQL is the daemon with this state directory; nil if that is not known. Who may
+    /// not read by what the catalogue knows it, knows it by the inboxes that it has.
+    package func ownHost(among hosts: [CatalogueHostRow]) -> CatalogueHostRow? {
+        if let content = try? contents(of: state.appending("host")) {
+            let key = content.split(separator: UInt8(ascii: "\n")).first.map { String(decoding: $0, as: UTF8.self) }
+            return hosts.first { $0.key == key }
+        }
+        guard isHost, let names = settings?.inboxes.map(\.name) else { return nil }
+        let found = hosts.filter { host in !host.isForgotten && host.inboxes.contains { names.contains($0) } }
+        return found.count == 1 ? found.first : nil
+    }
+
     /// The catalogue. A missing one is not created: a wrong --state would look like an empty library.
     package func openCatalogue(forRepair: Bool = false) throws -> CatalogueFile {
         // SQLite requires a name in UTF-8.

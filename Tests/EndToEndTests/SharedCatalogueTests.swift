@@ -42,6 +42,12 @@ extension EndToEnd {
                 well.text.contains("library  1 photo, ") && well.text.contains("filing normally")
                     && well.text.contains("  press-2  none"), "\(well.text)")
 
+            let own = well.lines.filter { $0.contains(" (this host) ") }
+            #expect(own.count == 1 && own.first?.contains(" inbox ") == true, "\(well.text)")
+            let json = try await house.ask("hosts", "--json").lines
+            #expect(json.count { $0.contains(#""own":true"#) && $0.contains(#""inboxes":["inbox"]"#) } == 1, "\(json)")
+            #expect(json.count { $0.contains(#""own":false"#) } == 1, "\(json)")
+
             // A file that is still written is in its inbox when its machine dies.
             try house.drop(try Photos.unique(1), as: ".part", into: house.path("press-2"))
             let written = open(house.path("press-2/.part"), O_WRONLY)
@@ -81,7 +87,8 @@ extension EndToEnd {
             // Nothing is filed there, so it is the heartbeat that finds it out.
             try await again.line(holding: "PI-507")
             let left = try await hosts(place, until: "1 of 1 host files")
-            #expect(left.ending == .status(0) && left.text.contains("forgotten"), "\(left.text)")
+            #expect(left.ending == .status(0) && !left.text.contains("press-2"), "\(left.text)")
+            #expect(try await house.ask("hosts").text.contains("forgotten"))
             try await again.stop()
             try await first.stop()
             let ended = try await house.ask("hosts")

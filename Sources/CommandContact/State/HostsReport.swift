@@ -9,10 +9,11 @@ package import Reporting
 package struct HostsReport {
     private struct Host {
         let row: CatalogueHostRow
+        let isOwn: Bool
         let said: HostReport?
 
-        init(_ row: CatalogueHostRow) {
-            self.row = row
+        init(_ row: CatalogueHostRow, isOwn: Bool) {
+            (self.row, self.isOwn) = (row, isOwn)
             said = row.said.flatMap { HostReport(json: Array($0.utf8)) }
         }
 
@@ -44,6 +45,8 @@ package struct HostsReport {
             let since = row.isSilent ? " since \(shortTime(seen, now: now))" : ""
             return printable(state) + since
         }
+
+        var name: String { printable(row.name) + (isOwn ? " (this host)" : "") }
 
         var seen: FileTime { FileTime(seconds: row.seen, nanoseconds: 0) }
 
@@ -82,7 +85,10 @@ package struct HostsReport {
 
     private let hosts: [Host]
 
-    package init(_ rows: [CatalogueHostRow]) { hosts = rows.map { Host($0) } }
+    /// `own` is the one of the daemon that the command is about, if it is known.
+    package init(_ rows: [CatalogueHostRow], own: CatalogueHostRow?) {
+        hosts = rows.map { Host($0, isOwn: $0.key == own?.key) }
+    }
 
     /// The worst of all hosts.
     package var exitStatus: ExitStatus { hosts.reduce(.ok) { $0.combined(with: $1.exitStatus) } }
@@ -107,7 +113,7 @@ package struct HostsReport {
     package func waiting(at name: String) -> String? { hosts.first { $0.row.name == name }?.waitingText }
 
     /// One line for each host, under a heading, with versions if they differ; empty if there is none.
-    package func table(_ style: TextStyle, now: Int64) -> String {
+    package func table(_ style: TextStyle, now: Int64, withForgotten: Bool = true) -> String {
         let versions = Set(hosts.compactMap { $0.row.isForgotten ? nil : $0.said?.version })
         let areMixed = versions.count > 1
         var table = TextTable(
@@ -115,11 +121,11 @@ package struct HostsReport {
                 ("HOST", .left), ("STATE", .left), ("SEEN", .right), ("FILED/H", .right), ("WAITING", .right),
                 ("INBOXES", .left),
             ] + (areMixed ? [("VERSION", .left)] : []) + [("PROBLEMS", .left)])
-        for host in hosts {
+        for host in hosts where withForgotten || !host.row.isForgotten {
             let filed = host.row.isForgotten || host.row.isSilent ? nil : host.said?.filedLastHour
             table.add(
                 [
-                    printable(host.row.name), host.stateText(now: now), HumanText.age(max(0, host.row.silence)),
+                    host.name, host.stateText(now: now), HumanText.age(max(0, host.row.silence)),
                     filed.map { HumanText.count($0) } ?? "-", host.waiting, host.inboxes,
                 ] + (areMixed ? [host.said.map { printable($0.version) } ?? "-"] : []) + [host.problems])
         }
@@ -152,7 +158,7 @@ package struct HostsReport {
             [
                 JSONField("name", host.row.name), JSONField("state", host.state), JSONField("seen", host.seen),
                 JSONField("silence", host.row.silence), JSONField("inboxes", host.row.inboxes),
-                JSONField("forgotten", host.row.isForgotten),
+                JSONField("forgotten", host.row.isForgotten), JSONField("own", host.isOwn),
                 JSONField("version", host.said?.version),
                 JSONField("phase", host.said?.phase), JSONField("status", host.said?.status),
                 JSONField("filed_last_hour", host.said?.filedLastHour), JSONField("waiting", host.said?.waiting),

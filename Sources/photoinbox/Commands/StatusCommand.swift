@@ -21,9 +21,10 @@ struct StatusCommand: DaemonCommand {
         Each problem says what is wrong, what that means for photos, and what to do. It goes away by itself when its cause
         does. See photoinbox-problems(7).
 
-        With --all and a catalogue in PostgreSQL, it also shows the server, the library's totals and every host, and ends with
-        the worst exit status of all of them. A host that has said nothing for thirty seconds is silent, which is a warning. A
-        standby shows the hosts as they were when it last heard of one, which is a warning, too.
+        With --all and a catalogue in PostgreSQL, it also shows the server, the library's totals and every host that was not
+        forgotten, and ends with the worst exit status of all of them. A host that has said nothing for thirty seconds is
+        silent, which is a warning. A standby shows the hosts as they were when it last heard of one, which is a warning,
+        too.
 
         EXIT STATUS:
           0   all is well; there may be notices
@@ -78,7 +79,8 @@ struct StatusCommand: DaemonCommand {
             )
         do {
             let catalogue = try places.openCatalogue()
-            hosts = HostsReport(try catalogue.hosts())
+            let rows = try catalogue.hosts()
+            hosts = HostsReport(rows, own: places.ownHost(among: rows))
             (server, totals) = (try catalogue.serverFacts(), try catalogue.totals())
         } catch {
             // The daemon has shown why it cannot use the catalogue either.
@@ -122,7 +124,8 @@ struct StatusCommand: DaemonCommand {
                 own?.state.problems.filter { $0.code == ProblemCode.hostSilent.rawValue }.compactMap(\.subject) ?? []
             hosts.addSilent(to: &silent, now: now, shown: Set(shown))
             try printOut(
-                text.rendered(style) + hosts.table(style, now: now) + silent.rendered(style) + "\n\(hosts.verdict)\n")
+                text.rendered(style) + hosts.table(style, now: now, withForgotten: false) + silent.rendered(style)
+                    + "\n\(hosts.verdict)\n")
         }
         // What it shows may have changed since.
         if server?.isStandby == true { status = status.combined(with: .someLeft) }

@@ -70,7 +70,7 @@ struct HostsCommand: DaemonCommand {
                     .noMatch, "there is no host \(printable(name))", action: "See which there are: photoinbox hosts")
             }
         }
-        let report = HostsReport(rows)
+        let report = HostsReport(rows, own: places.ownHost(among: rows))
         if output.json {
             for host in report.json { try printJSON([JSONField("type", "host")] + host) }
             return
