@@ -160,12 +160,14 @@ extension DaemonLog {
 
     /// The library was compared with the catalogue.
     package func audited(_ count: Int, _ missing: Int) {
-        logger.notice("audit: \(count) photos of the catalogue, \(missing) missing or of another size in the library")
+        let photos = HumanText.count(count, "photo", "photos")
+        logger.notice("audit: \(photos) of the catalogue, \(missing) missing or of another size in the library")
     }
 
     /// A part of the library was read again.
     package func verified(_ count: Int, bytes: UInt64, damaged: Int) {
-        logger.notice("verified \(count) photos, \(bytes >> 20) MiB: \(damaged) damaged or missing")
+        let photos = HumanText.count(count, "photo", "photos")
+        logger.notice("verified \(photos), \(bytes >> 20) MiB: \(damaged) damaged or missing")
     }
 
     /// Somebody asked for something that moves no file.

@@ -58,7 +58,7 @@ extension EndToEnd {
             try await daemon.line(holding: "filed inbox/first.jpg")
             try await daemon.stop()
             remove(house)
-            daemon = try await house.start(reporting: ["PI-504", "the catalogue is made anew: 1 photos recorded"])
+            daemon = try await house.start(reporting: ["PI-504", "the catalogue is made anew: 1 photo recorded"])
             try house.drop(try Photos.unique(0), as: "again.jpg")
             try await daemon.line(holding: "duplicate inbox/again.jpg")
             #expect(house.files(in: house.library).count == 1)
@@ -87,7 +87,7 @@ extension EndToEnd {
             // The library is back: the catalogue is rebuilt from it.
             rmdir(house.library)
             try move(house.path("away"), to: house.library)
-            try await daemon.lines(holding: ["1 photos recorded", "filed inbox/a.jpg", "PI-406 is over"])
+            try await daemon.lines(holding: ["1 photo recorded", "filed inbox/a.jpg", "PI-406 is over"])
             #expect(house.files(in: house.library).count == 2)
             try await daemon.stop()
             remove(house)

@@ -101,7 +101,7 @@ extension EndToEnd {
             try house.drop(try Photos.unique(1), as: "1.jpg")
             try await daemon.line(holding: "filed card/1.jpg")
             daemon.signal(SIGQUIT)
-            try await daemon.line(holding: "verified 1 photos")
+            try await daemon.line(holding: "verified 1 photo,")
             let first = try #require(try await house.state(of: daemon).libraryVerified)
             #expect(first.whole != nil)
             try await daemon.stop()

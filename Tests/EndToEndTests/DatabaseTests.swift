@@ -160,13 +160,13 @@ extension EndToEnd {
             let known = whileItRuns ? ["duplicate inbox/again.jpg"] : []
             if knowsWhat {
                 daemon = try await place.start(
-                    reporting: ["gone back to an earlier state: 1 filings, moves and requests are finished again"]
+                    reporting: ["gone back to an earlier state: 1 filing, move or request is finished again"]
                         + known)
                 #expect(!daemon.lines.contains { $0.contains("PI-504") })
             } else {
                 try runProgram(["/bin/rm", house.path("st/begun.log")])
                 daemon = try await place.start(
-                    reporting: ["PI-504", "the catalogue is made anew: 1 photos recorded, 1 before"] + known)
+                    reporting: ["PI-504", "the catalogue is made anew: 1 photo recorded, 1 before"] + known)
             }
             if !whileItRuns {
                 try house.drop(try Photos.unique(1), as: "again.jpg")
@@ -193,7 +193,7 @@ extension EndToEnd {
             let refused = try await house.ask("rebuild")
             #expect(refused.ending == .status(1) && refused.text.contains("ALTER SCHEMA"), "\(refused.text)")
             _ = try place.query("ALTER SCHEMA photoinbox RENAME TO old")
-            daemon = try await place.start(reporting: ["PI-504", "the catalogue is made anew: 1 photos recorded"])
+            daemon = try await place.start(reporting: ["PI-504", "the catalogue is made anew: 1 photo recorded"])
             try house.drop(try Photos.unique(0), as: "again.jpg")
             try await daemon.line(holding: "duplicate inbox/again.jpg")
             try await daemon.stop()

@@ -7,6 +7,7 @@ import LibraryCare
 import LinuxKernel
 import Logging
 import QueueActors
+import Reporting
 import Settings
 import SystemMonitor
 import SystemPackage
@@ -364,10 +365,13 @@ actor LibraryAuditor: DaemonPart {
         }
         try keepOfSetAside(library, tree)
         try catalogue.endRebuilding()
+        let recorded = HumanText.count(summary.adopted, "photo", "photos")
+        let sidecars = HumanText.count(summary.restored, "sidecar", "sidecars")
+        let files = HumanText.count(quarantined, "quarantined file", "quarantined files")
         log.logger.notice(
             """
-            the catalogue is made anew: \(summary.adopted) photos recorded, \(summary.known) before, \
-            \(summary.restored) sidecars read, \(quarantined) quarantined files
+            the catalogue is made anew: \(recorded) recorded, \(HumanText.count(summary.known)) before, \
+            \(sidecars) read, \(files)
             """)
     }
 

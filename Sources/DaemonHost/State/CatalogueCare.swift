@@ -7,6 +7,7 @@ import LinuxKernel
 import Logging
 import PhotoModel
 import QueueActors
+import Reporting
 import Settings
 import SystemMonitor
 
@@ -62,8 +63,8 @@ final class CatalogueCare: Sendable {
     private func noteBegunAgain() {
         let count = file.takeBegunAgain()
         guard count > 0 else { return }
-        log.logger.notice(
-            "the catalogue had gone back to an earlier state: \(count) filings, moves and requests are finished again")
+        let words = HumanText.count(count, "filing, move or request is", "filings, moves and requests are")
+        log.logger.notice("the catalogue had gone back to an earlier state: \(words) finished again")
     }
 
     /// Has the catalogue written anew if its file was removed or replaced; from any thread, waits for nothing.
