@@ -119,9 +119,7 @@ extension CatalogueFile {
                         UPDATE host SET said = ?, seen = clock_timestamp() WHERE life = ? AND forgotten_at IS NULL
                         """, [said, life])
                 guard changed > 0 else {
-                    throw CatalogueError(
-                        .anotherHost, operation,
-                        "another photoinboxd with this one's state directory has begun since, or it was forgotten")
+                    throw try CatalogueError.anotherHost(operation, db, "id = ?", server.record.withLock { $0.host })
                 }
                 return try CatalogueHostRow.all(db, but: life)
             }

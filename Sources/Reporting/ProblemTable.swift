@@ -177,9 +177,13 @@ extension ProblemCode {
                 action: "systemctl status photoinboxd-fetch.socket, then photoinbox reload to retry now", see: manual)
         case .inboxTaken:
             ProblemRow(
-                .warning, title: "another daemon uses the inbox {inbox} at {path}: {reason}",
+                .warning, title: "inbox {inbox} at {path} is another daemon's: {reason}",
                 effect: "photos there wait; other inboxes continue",
-                action: "stop one of the two daemons, or give it an inbox of its own", see: manual)
+                action: """
+                    if a host has an inbox of this name: write another name for {inbox} in [inbox.{inbox}] of this \
+                    host's configuration, then systemctl reload photoinboxd. If a daemon uses its directory: stop one \
+                    of the two, or give this one another path there
+                    """, see: manual)
 
         // MARK: PI-3xx: photos
         case .photosDeferred:
@@ -310,9 +314,11 @@ extension ProblemCode {
                 see: manual)
         case .catalogueTaken:
             ProblemRow(
-                .stopped, title: "catalogue is in use by another photoinboxd: {path}: {reason}", effect: waiting,
-                action: "stop the other one, then restart this one; \"photoinbox hosts\" shows which it is", see: manual
-            )
+                .stopped, title: "catalogue accepts nothing more from this daemon: {path}: {reason}", effect: waiting,
+                action: """
+                    if the host was forgotten: systemctl restart photoinboxd. Else first stop the other daemon, and \
+                    remove the file host from that of the two state directories which is the copy
+                    """, see: manual)
 
         // MARK: PI-6xx: other hosts
         case .hostSilent:

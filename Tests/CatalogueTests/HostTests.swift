@@ -63,7 +63,8 @@ struct HostTests {
         let (a, b) = (try open("a"), try open("b"))
         try a.file(1)
         let refused = try failure { try b.file(2) }
-        #expect(refused.code == .inboxOfAnother && refused.message.contains("machine-a") && refused.leavesNothing)
+        #expect(refused.code == .inboxOfAnother && refused.leavesNothing)
+        #expect(refused.message == "the host machine-a has an inbox of this name")
         var own = intent(3)
         own.photo.inbox = "desk"
         let results = try b.perform([.begin([intent(2)]), .begin([own])])
@@ -560,11 +561,13 @@ struct HostTests {
         try second.heartbeat(longest + "x")
         #expect(try first.heartbeat("eight").map(\.said) == [nil])
         #expect(try command.forgetHost("machine-b"))
-        #expect(try failure { try second.heartbeat("nine") }.code == .anotherHost)
+        let forgotten = try failure { try second.heartbeat("nine") }
+        #expect(forgotten.code == .anotherHost && forgotten.message == "this host, machine-b, was forgotten")
         #expect(try command.hosts().map(\.isForgotten) == [false, true])
         #expect(try command.hosts().map(\.isSilent) == [false, false])
         let next = try open("a")
-        #expect(try failure { try first.heartbeat("ten") }.code == .anotherHost)
+        let copied = try failure { try first.heartbeat("ten") }
+        #expect(copied.code == .anotherHost && copied.message.contains("as this host, machine-a, with a copy of"))
         try next.heartbeat("eleven")
         #expect(try command.hosts().first?.said == "eleven")
     }

@@ -248,7 +248,9 @@ extension EndToEnd {
             let second = try await place.start()
             try house.drop(try Photos.unique(1), as: "b.jpg", into: house.path("other"))
             // It may have been reported before the daemon was ready.
-            try await poll({ try await house.ask("status") }, until: { $0.text.contains("PI-213") })
+            let words = "is another daemon's: the host \(Self.machine) has an inbox of this name"
+            try await poll(
+                { try await house.ask("status") }, until: { $0.text.contains("PI-213") && $0.text.contains(words) })
             try house.drop(try Photos.unique(2), as: "c.jpg", into: house.path("inbox2"))
             try await second.line(holding: "filed free/c.jpg")
             #expect(house.files(in: house.path("other")).count == 1)

@@ -14,6 +14,23 @@ package struct CatalogueHost: Sendable {
     }
 }
 
+extension CatalogueError {
+    /// Why nothing more is accepted of the daemon whose row has this `value`.
+    static func anotherHost(
+        _ operation: String, _ db: any CatalogueTransaction, _ condition: String, _ value: (any SQLConvertible)?
+    ) throws -> CatalogueError {
+        let row = try db.first(
+            "SELECT name, forgotten_at IS NOT NULL AS is_forgotten FROM host WHERE \(condition)", [value])
+        let name = try row.map { try $0.value("name") as String } ?? "?"
+        let isForgotten = try row.map { try $0.value("is_forgotten") as Bool } ?? false
+        return CatalogueError(
+            .anotherHost, operation,
+            isForgotten
+                ? "this host, \(name), was forgotten"
+                : "another daemon has begun since as this host, \(name), with a copy of its state directory")
+    }
+}
+
 /// One life of a daemon: what it writes is refused once another of it has begun.
 ///
 /// A connection that was lost may have a commit under way that nobody hears of. So each connection begins another epoch,
@@ -56,9 +73,7 @@ struct CatalogueLife {
                     try isLost(known, db)
                 }
             guard row != nil || isBack else {
-                throw CatalogueError(
-                    .anotherHost, "connecting again",
-                    "another photoinboxd with this one's state directory has begun since, or it was forgotten")
+                throw try CatalogueError.anotherHost("connecting again", db, "key = ?", host.key)
             }
             // A start records what was begun since; what runs has to be begun again.
             let again = isBack && known == nil ? try beginAgain(after: writes ?? 0, db) : nil

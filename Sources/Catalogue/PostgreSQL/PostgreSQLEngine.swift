@@ -328,7 +328,14 @@ extension PostgresError: EngineError {
     var number: Int32 { 0 }
     /// A refusal is for people; the rest also for who looks for its cause.
     var text: String {
-        sqlState == PostgreSQLSchema.inboxOfAnother ? String(message.prefix { $0 != ";" }) : description
+        switch sqlState {
+        case PostgreSQLSchema.inboxOfAnother:
+            // The function's words have what this host is to do, which the problem says in full.
+            message.firstMatch(of: /is that of photoinboxd on (.+): configure another name/)
+                .map { "the host \($0.1) has an inbox of this name" } ?? String(message.prefix { $0 != ";" })
+        case PostgreSQLSchema.anotherLife: "another daemon has begun since as this host, or it was forgotten"
+        default: description
+        }
     }
 
     var remedy: String? {
