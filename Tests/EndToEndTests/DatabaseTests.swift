@@ -91,6 +91,38 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        @Test("A photo that was recorded when the connection was lost is logged as filed, and not as withdrawn")
+        func unanswered() async throws {
+            let place = try DatabaseHouse()
+            let house = place.house
+            let daemon = try await place.start()
+            // Its commit waits for a standby that does not exist, and is done when that wait is ended.
+            for statement in [
+                """
+                CREATE FUNCTION await_standby() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    PERFORM set_config('synchronous_commit', 'on', true);
+                    RETURN NULL;
+                END $$
+                """, "CREATE TRIGGER await_standby AFTER INSERT ON photo FOR EACH ROW EXECUTE FUNCTION await_standby()",
+            ] { _ = try place.query(statement, in: "photoinbox") }
+            try house.drop(try Photos.unique(0), as: "a.jpg")
+            try await poll {
+                try place.query(
+                    """
+                    SELECT CAST(pg_terminate_backend(pid) AS INTEGER) FROM pg_stat_activity
+                    WHERE datname = '\(place.database)' AND wait_event = 'SyncRep'
+                    """)
+            } until: {
+                !$0.isEmpty
+            }
+            try await daemon.line(holding: "filed inbox/a.jpg", "recorded, though the catalogue had not answered")
+            #expect(house.files(in: house.library).count == 1 && house.files(in: house.inbox).isEmpty)
+            #expect(!daemon.lines.contains { $0.contains("withdrawn inbox/a.jpg") }, "\(daemon.lines)")
+            let state = try await house.state(of: daemon)
+            #expect(state.inboxes.allSatisfy { $0.counts.balances && $0.counts.filed == 1 && $0.counts.withdrawn == 0 })
+            try await daemon.stop()
+        }
+
         @Test("A daemon that is forgotten files nothing more until it is started again")
         func forgotten() async throws {
             let place = try DatabaseHouse()

@@ -128,6 +128,9 @@ package struct ArrivalTable: Sendable {
         }
     }
 
+    /// Ends an arrival that is not in work, and whose file is gone since it is filed.
+    mutating func finish(_ key: ArrivalKey) { end(key, .filed) }
+
     /// Ends an arrival whose file is gone, if ``vanished(_:)``.
     mutating func withdraw(_ key: ArrivalKey, _ reason: String, now: Moment) -> EndedArrival? {
         guard let arrival = arrivals[key], vanished(key) else { return nil }

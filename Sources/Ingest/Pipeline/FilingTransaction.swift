@@ -145,10 +145,12 @@ struct FilingTransaction {
                 })
         } catch let error as CatalogueError where !error.leavesNothing {
             // It may be recorded all the same. Only reading the catalogue again can show that, so the copies stay until then.
+            inbox.unanswered.formUnion(tokens)
             inbox.requireRecovery(after: error)
             throw error
         } catch let error as CatalogueError where inbox.catalogue.file.isShared {
             // Another daemon may have recorded them: they stay, and recovery finds out who has the content.
+            inbox.unanswered.formUnion(tokens)
             inbox.requireRecovery(after: error)
             throw error
         } catch {

@@ -18,6 +18,10 @@ final class InboxContext {
     var underWay: [String: MoveRecord?] = [:]
     /// By their tokens, filings whose copies have names that may not be durable: none is recorded.
     var distrusted: Set<String> = []
+    /// By their tokens, filings of this life whose commit was not answered, so that their arrivals wait.
+    var unanswered: Set<String> = []
+    /// Read by the pipeline, which is told that files are gone.
+    let finished: FinishedFilings
     /// The inbox could not be opened at the last try.
     var isInboxAway = false
 
@@ -26,12 +30,13 @@ final class InboxContext {
 
     init(
         _ directories: InboxDirectories, _ catalogue: Catalogue, _ subsystem: Subsystem,
-        _ recovery: Locked<PendingRecovery>
+        _ recovery: Locked<PendingRecovery>, _ finished: FinishedFilings
     ) {
         self.directories = directories
         self.catalogue = catalogue
         self.subsystem = subsystem
         self.recovery = recovery
+        self.finished = finished
     }
 
     /// Something is half done: recovery is to finish or undo it.
@@ -139,7 +144,9 @@ final class InboxContext {
     /// What stands under the name is nothing that is filed.
     private func conclusion(of refusal: SourceRefusal, _ arrival: Arrival) -> Conclusion {
         switch refusal {
-        case .gone: return missed(arrival, .withdrawn, "gone before it was filed")
+        case .gone:
+            if let end = finished.withLock({ $0.take(of: arrival) }) { return Conclusion(.ended(.filed), end) }
+            return missed(arrival, .withdrawn, "gone before it was filed")
         case .leased: return deferred("\(refusal)")
         // Some programs give a file its final name as a second one, and take the first away a moment later, which no
         // event reports here.

@@ -28,6 +28,7 @@ package actor InboxWorker {
     private nonisolated let stopping = Locked(false)
     /// Sources of filings that recovery closed since their copies are lost: no event reports them again.
     private nonisolated let toExamine = Locked<[BytePath]>([])
+    private nonisolated let finished = FinishedFilings([:])
 
     private let inbox: InboxContext
     private let prover: Prover
@@ -48,7 +49,7 @@ package actor InboxWorker {
         self.measures = measures
         executor = TaskQueue.executor(on: subsystem.queue)
         let directories = InboxDirectories(spec, places, attributes, catalogue, libraryGuard)
-        inbox = InboxContext(directories, catalogue, subsystem, recovery)
+        inbox = InboxContext(directories, catalogue, subsystem, recovery, finished)
         let mover = Mover(inbox)
         prover = Prover(inbox, mover)
         filer = SetFiler(inbox, mover)
@@ -60,6 +61,12 @@ package actor InboxWorker {
 
     /// Ends long steps at their next block, leaving every source where it is. From any thread.
     nonisolated func hurry() { stopping.withLock { $0 = true } }
+
+    /// The end of an arrival that is not in work and whose file is gone, if recovery has finished its filing; from any thread.
+    nonisolated func takeFinished(of arrival: Arrival) -> EndedArrival? {
+        if case .working = arrival.stage { return nil }
+        return finished.withLock { $0.take(of: arrival) }
+    }
 
     /// What recovery has left in the inbox and is to be examined again; from any thread.
     nonisolated func takeToExamine() -> [BytePath] {

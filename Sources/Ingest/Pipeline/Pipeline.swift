@@ -238,7 +238,7 @@ package actor Pipeline {
 
     private func note(_ notices: [WatchNotice]) {
         let now = Moment.now
-        var withdrawn: [EndedArrival] = []
+        var ended: [EndedArrival] = []
         arrivals.withLock { table in
             for notice in notices where workers[notice.root] != nil {
                 let key = ArrivalKey(inbox: notice.root, path: notice.path)
@@ -248,18 +248,22 @@ package actor Pipeline {
                 case .renamed(let old):
                     let before = ArrivalKey(inbox: notice.root, path: old)
                     let reason = "renamed to \(notice.path.escaped)"
-                    if let ended = table.withdraw(before, reason, now: now) { withdrawn.append(ended) }
+                    if let end = table.withdraw(before, reason, now: now) { ended.append(end) }
                     table.noticed(key, as: notice.identity, now: now)
                 case .vanished:
-                    let ended = table.withdraw(key, "gone before it was filed", now: now)
-                    if let ended { withdrawn.append(ended) }
+                    if let filed = table.arrivals[key].flatMap({ workers[notice.root]?.takeFinished(of: $0) }) {
+                        table.finish(key)
+                        ended.append(filed)
+                    } else if let end = table.withdraw(key, "gone before it was filed", now: now) {
+                        ended.append(end)
+                    }
                 case .created, .changed, .directoryAppeared, .directoryVanished, .unreadable, .rootGone, .rootBack,
                     .treeGone, .treeBack, .overflow, .healed:
                     break
                 }
             }
         }
-        for record in withdrawn { listener.ended(record) }
+        for record in ended { listener.ended(record) }
         pump()
     }
 

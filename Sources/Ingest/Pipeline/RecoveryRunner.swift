@@ -38,7 +38,12 @@ final class RecoveryRunner {
         isRunning = true
         defer {
             isRunning = false
-            inbox.recovery.withLock { $0.end(now: .now) }
+            let isPending = inbox.recovery.withLock { recovery in
+                recovery.end(now: .now)
+                return recovery.isPending
+            }
+            // The others were undone.
+            if !isPending { inbox.unanswered = [] }
             inbox.subsystem.idle()
         }
         inbox.recovery.withLock { $0.begin() }
@@ -247,6 +252,11 @@ final class RecoveryRunner {
                 try await close(intent, kept: "mode = \"copy\"")
                 return []
             }
+            // Before the watch can report that its source is gone.
+            if isRecorded, inbox.unanswered.remove(intent.token) != nil {
+                let filing = FinishedFiling(source: intent.photo.sourceIdentity, destination: path, hash: hash)
+                inbox.finished.withLock { $0.add(filing, of: intent.photo.sourcePath) }
+            }
             switch try recovery.recover(pending, inbox: directory.descriptor, library: library) {
             case .placed(let first):
                 guard let found = try await copy(of: intent, pending, foundFirst: first, in: library) else {
@@ -274,6 +284,7 @@ final class RecoveryRunner {
                         inbox: spec.name, directory: intent.photo.sourcePath.parent, reason: "\(error)")
                 ]
             case .copyDamaged:
+                inbox.finished.withLock { $0[intent.photo.sourcePath] = nil }
                 try await close(intent)
                 examineAgain(intent.photo.sourcePath)
                 return [.damaged(path, reason: "missing or damaged after a crash; its source is still in the inbox")]
