@@ -1,6 +1,7 @@
 import FileValues
 import FleetRules
 import LinuxKernel
+import PhotoFormats
 import PhotoModel
 import PostgresSupport
 import TestSupport
@@ -344,6 +345,59 @@ struct HostTests {
         #expect(try catalogue.hookCursors().map(\.told) == [7])
         try catalogue.file(1)
         #expect(try catalogue.hosts().map(\.name) == ["nas"])
+    }
+
+    @Test("What a filing reads does not grow with the catalogue, by plans that were made while that was empty")
+    func keptPlans() throws {
+        let catalogue = try open("a")
+        func file(_ number: UInt8) throws {
+            let id = try catalogue.file(number).photo
+            var metadata = PhotoMetadata()
+            metadata.title = "Harbour"
+            var batch = MetadataBatch()
+            batch.add(
+                MetadataDecision([.xmp: metadata]),
+                of: DuePhoto(stored: try #require(try catalogue.photo(id: id)), turn: 0))
+            try catalogue.record(batch)
+        }
+        for number: UInt8 in 1...8 { try file(number) }
+        let other = try CatalogueFile.openForRepair(place)
+        let rows: Int64 = 20_000
+        try other.write("filling") { db in
+            try db.run("SET LOCAL session_replication_role = replica")
+            try db.run(
+                """
+                INSERT INTO photo SELECT made.* FROM generate_series(1001, \(1000 + rows)) AS i,
+                    (SELECT * FROM photo LIMIT 1) AS one,
+                    LATERAL jsonb_populate_record(NULL::photo, to_jsonb(one) || jsonb_build_object(
+                        'id', i, 'sha256', '\\x' || encode(sha256(int8send(i)), 'hex'), 'set_id', i,
+                        'library_path', '\\x' || encode(int8send(i), 'hex'), 'set_key', '\\x' || encode(int8send(i), 'hex')
+                    )) AS made
+                """)
+            try db.run("INSERT INTO photo_text SELECT id, 'a:1'::tsvector FROM photo WHERE id > 1000")
+        }
+        /// The rows of tables and indexes that were read until so many photos were recorded.
+        func rowsRead(until inserted: Int64) throws -> Int64 {
+            // Else it is counted some time after it was done.
+            for one in [catalogue, other] {
+                try one.write("counting") { db in try db.run("SELECT CAST(pg_stat_force_next_flush() AS TEXT)") }
+            }
+            let row = try #require(
+                try other.read("counting") { db in
+                    try db.first(
+                        """
+                        SELECT sum(n_tup_ins) FILTER (WHERE relname = 'photo')::bigint AS inserted,
+                            sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint + (SELECT sum(idx_tup_read)::bigint
+                                FROM pg_stat_user_indexes) AS read FROM pg_stat_user_tables
+                        """)
+                })
+            #expect(try row.value("inserted") as Int64 == inserted)
+            return try row.value("read")
+        }
+        let before = try rowsRead(until: rows + 8)
+        try file(9)
+        let read = try rowsRead(until: rows + 9) - before
+        #expect(read < 1_000, "\(read) rows")
     }
 
     private func age(_ key: String) throws {

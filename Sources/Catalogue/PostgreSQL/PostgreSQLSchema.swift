@@ -26,6 +26,10 @@ enum PostgreSQLSchema {
             name: "3 photos of a day by host", sql: "DO $version$ BEGIN\n\(countsByHost)\nEND $version$",
             oldestWriter: 2,
             oldestReader: 1),
+        Version(
+            name: "4 plans of triggers are kept", sql: "DO $version$ BEGIN\n\(keptPlans)\nEND $version$",
+            oldestWriter: 2,
+            oldestReader: 1),
     ]
 
     // MARK: - Functions
@@ -596,6 +600,31 @@ enum PostgreSQLSchema {
         ALTER TABLE trash_clock DROP CONSTRAINT trash_clock_id_check;
         UPDATE trash_clock SET id = 0;
         """
+
+    /// PostgreSQL expects ten photos in the arrays of these, which mostly have one, and so made a plan for each call: with a million
+    /// photos that was half of what the server did for a filing. The plan that is kept must do for any number of rows. What says
+    /// whose an inbox is had no plan that is kept, since `is_live` has the clock, and was STABLE (decision 0085).
+    private static let keptPlans =
+        ["text_anew", "tile_anew", "sidecar_anew"].map { name in
+            """
+            ALTER FUNCTION \(name)(bigint[]) SET plan_cache_mode = force_generic_plan;
+            ALTER FUNCTION \(name)(bigint[]) SET enable_hashjoin = off;
+            ALTER FUNCTION \(name)(bigint[]) SET enable_mergejoin = off;
+
+            """
+        }.joined() + """
+            ALTER FUNCTION is_live(timestamptz, timestamptz) VOLATILE;
+            CREATE OR REPLACE FUNCTION is_away(inbox_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN
+                RETURN coalesce((SELECT host.id <> own_host() AND NOT is_live(seen, forgotten_at)
+                    FROM inbox JOIN host ON host.id = inbox.host WHERE inbox.name = inbox_name), false);
+            END $$;
+            CREATE OR REPLACE FUNCTION is_cared_for(inbox_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$ BEGIN
+                RETURN own_host() = coalesce(
+                    (SELECT host.id FROM inbox JOIN host ON host.id = inbox.host
+                        WHERE inbox.name = inbox_name AND (is_live(seen, forgotten_at) OR host.id = own_host())),
+                    (SELECT min(id) FROM host WHERE is_live(seen, forgotten_at)), own_host());
+            END $$;
+            """
 
     private static let countsByHost = """
         -- Each daemon counts for itself: else all that file photos of one day would wait for each other's commit.
