@@ -38,11 +38,11 @@ extension CatalogueFile {
         }
     }
 
-    /// The same, of the damaged file that opening set aside. Returns nil if there was none.
+    /// The same, of the damaged file that was set aside. Returns nil if there was none.
     package func keepMovedOfSetAside() throws(CatalogueError) -> CatalogueError? {
-        guard let setAside else { return nil }
+        guard let path = try setAsidePath() else { return nil }
         let old: CatalogueFile
-        do throws(CatalogueError) { old = try Self.openForReading(setAside.path) } catch { return error }
+        do throws(CatalogueError) { old = try Self.openForReading(path) } catch { return error }
         defer { old.close() }
         return try keepMoved(of: old)
     }

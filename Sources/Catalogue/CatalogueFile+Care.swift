@@ -212,8 +212,21 @@ extension CatalogueFile {
     // MARK: - Tasks to finish before anything is filed
 
     /// Records that the library's photos must be adopted, because the previous catalogue was lost.
-    package func beginRebuilding(at time: FileTime) throws(CatalogueError) {
-        try write("recording that the catalogue is made anew") { db in try Self.beginRebuilding(at: time, db) }
+    package func beginRebuilding(at time: FileTime, from aside: String? = nil) throws(CatalogueError) {
+        try write("recording that the catalogue is made anew") { db in
+            try Self.beginRebuilding(at: time, db)
+            guard let aside else { return }
+            try db.run("INSERT INTO pending_task (name, since) VALUES (?, 0)", [Self.asideTask + aside])
+        }
+    }
+
+    private static let asideTask = "aside "
+
+    /// The damaged catalogue that this one is made anew instead of; nil if there is none, or it is known no longer.
+    package func setAsidePath() throws(CatalogueError) -> String? {
+        try read("reading what is to be finished") { db in
+            try db.value(String.self, "SELECT name FROM pending_task WHERE substr(name, 1, 6) = ?", [Self.asideTask])
+        }.map { String($0.dropFirst(Self.asideTask.count)) }
     }
 
     static func beginRebuilding(at time: FileTime, _ db: any CatalogueTransaction) throws {
@@ -249,7 +262,9 @@ extension CatalogueFile {
     /// Records that all of the library's photos are in the catalogue.
     package func endRebuilding() throws(CatalogueError) {
         try write("recording that the catalogue is whole") { db in
-            try db.run("DELETE FROM pending_task WHERE name IN ('rebuild', 'adopt')")
+            try db.run(
+                "DELETE FROM pending_task WHERE name IN ('rebuild', 'adopt') OR substr(name, 1, 6) = ?",
+                [Self.asideTask])
         }
     }
 }

@@ -114,20 +114,23 @@ extension CatalogueFile {
     /// The suffix of a complete catalogue that only has to be renamed.
     package static let restored = ".restored"
 
+    /// Renames a copy that was left beside a catalogue which is in use: later it would be older than what it is used instead of.
+    package static func setAsideRestored(_ path: String, now: FileTime) throws(CatalogueError) {
+        guard (try? FileStatus(at: BytePath(path + restored))) != nil else { return }
+        _ = try moveAside(path + restored, as: "unused", now: now)
+    }
+
     /// Completes a ``restore(at:)`` or the end of a rebuild that a crash interrupted. Returns whether there is a catalogue at
     /// the path. Call it where no daemon has it open.
     package static func finishRestoring(_ path: String) throws(CatalogueError) -> Bool {
         do throws(SystemCallError) {
-            if try OpenFile.Identity(at: BytePath(path)) != nil {
-                // It was not needed, and would be older than the records that are lost, if this catalogue were.
-                if try OpenFile.Identity(at: BytePath(path + restored)) != nil {
-                    try openParent(of: BytePath(path)).unlink(BytePath(path + restored).name)
-                }
-                return true
-            }
-            guard try OpenFile.Identity(at: BytePath(path + restored)) != nil else { return false }
             let whole = BytePath(path)
+            let isThere = try OpenFile.Identity(at: whole) != nil
+            // An empty file counts as missing: sqlite3 makes one where there is none.
+            if isThere, try FileStatus(at: whole, followingLinks: true).identity.size > 0 { return true }
+            guard try OpenFile.Identity(at: BytePath(path + restored)) != nil else { return isThere }
             let directory = try openParent(of: whole)
+            if isThere { try directory.unlink(whole.name) }
             for suffix in ["-wal", "-shm"] where try OpenFile.Identity(at: whole.addingSuffix(suffix)) != nil {
                 // They belong to the removed file, and SQLite would apply them to this one.
                 try directory.unlink(whole.name.addingSuffix(suffix))

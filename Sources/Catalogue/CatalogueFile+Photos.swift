@@ -72,9 +72,11 @@ extension CatalogueFile {
         return try photos("\(clause) ORDER BY id DESC LIMIT ?", arguments)
     }
 
-    func photos(_ clause: String, _ arguments: SQLArguments) throws(CatalogueError) -> [StoredPhoto] {
+    func photos(
+        _ clause: String, _ arguments: SQLArguments, columns: String = StoredPhoto.columns
+    ) throws(CatalogueError) -> [StoredPhoto] {
         try readOne("reading photos") { db in
-            try db.rows("SELECT \(StoredPhoto.columns) FROM photo \(clause)", arguments).map {
+            try db.rows("SELECT \(columns) FROM photo \(clause)", arguments).map {
                 try StoredPhoto($0)
             }
         }

@@ -3,6 +3,15 @@ import LinuxKernel
 import SystemPackage
 
 extension CatalogueFile {
+    /// The path that ``moveAside(_:as:now:)`` gives next.
+    static func freeName(_ path: String, as why: String, now: FileTime) -> String {
+        var name = "\(path).\(why)-\(now.seconds)"
+        for attempt in 1..<100 where (try? FileStatus(at: BytePath(name))) != nil {
+            name = "\(path).\(why)-\(now.seconds)-\(attempt + 1)"
+        }
+        return name
+    }
+
     /// Renames a catalogue and its log files durably to `PATH.WHY-SECONDS`, replacing nothing. Returns the new path.
     static func moveAside(_ path: String, as why: String, now: FileTime) throws(CatalogueError) -> String {
         let operation = "setting aside the catalogue \(path)"

@@ -68,16 +68,34 @@ package final class CatalogueFile: Sendable {
         do {
             let catalogue = try CatalogueFile(writing: path, setAside: nil)
             if isLost, !isThere { try catalogue.beginRebuilding(at: now) }
+            try setAsideRestored(path, now: now)
             return catalogue
         } catch  where error.code == .corrupt {
+            try prepareRebuilding(path, of: freeName(path, as: "damaged", now: now), now: now)
             let aside = try moveAside(path, as: "damaged", now: now)
             removeDamageMark(of: path)
+            _ = try finishRestoring(path)
             let catalogue = try CatalogueFile(writing: path, setAside: SetAside(path: aside, reason: error.message))
-            try catalogue.beginRebuilding(at: now)
-            // At once, since the next start does not know which file it was.
             _ = try? catalogue.keepMovedOfSetAside()
             return catalogue
         }
+    }
+
+    /// Makes the catalogue that is used once the damaged one has the name `aside`, also by the next start after a crash: it says
+    /// that it is to be rebuilt, and from what.
+    private static func prepareRebuilding(_ path: String, of aside: String, now: FileTime) throws(CatalogueError) {
+        let fresh = BytePath(path + ".fresh")
+        do {
+            let directory = try openParent(of: fresh)
+            for suffix in ["", "-wal", "-shm"] { try? directory.unlink(fresh.name.addingSuffix(suffix)) }
+            let catalogue = try CatalogueFile(writing: path + ".fresh", setAside: nil)
+            try catalogue.beginRebuilding(at: now, from: aside)
+            try catalogue.closeWhole()
+            let ready = BytePath(path + restored).name
+            try? directory.unlink(ready)
+            try directory.rename(fresh.name, to: directory, as: ready)
+            try directory.syncDirectory()
+        } catch { throw CatalogueError(error, "beginning the catalogue \(path) anew") }
     }
 
     /// Opens a daemon's catalogue: see ``openForWriting(_:now:isLost:)``. In PostgreSQL nothing else may be a daemon's then.

@@ -79,7 +79,7 @@ extension PhotoRecord {
 
 extension StoredPhoto {
     /// All columns of a photo, with the operation that filed it.
-    static let columns =
+    package static let columns =
         "*, (SELECT max(id) FROM outcome WHERE photo_id = photo.id AND outcome = 'filed') AS operation"
 
     /// A row of ``columns``, or of the table alone.

@@ -24,14 +24,14 @@ package final class CatalogueRebuilding {
     private let lock: StateLock
     private let isThere: Bool
 
-    /// Acquires the lock. Throws ``StateLock/Taken`` while a daemon runs.
-    package init(_ path: BytePath, state: BytePath) throws {
+    /// Acquires the lock. Throws ``StateLock/Taken`` while a daemon runs. Changes nothing in a dry run.
+    package init(_ path: BytePath, state: BytePath, isDry: Bool) throws {
         let path = linkedPath(path)
         self.path = path
         lock = try StateLock(state)
         let directory = try openDirectory(state)
         try directory.openBeneath("lock", [.read, .nonBlocking]).giveToOwner(of: directory)
-        _ = try CatalogueFile.finishRestoring(Self.text(path))
+        if !isDry { _ = try CatalogueFile.finishRestoring(Self.text(path)) }
         // An empty file counts as missing.
         isThere = (try? FileStatus(at: path, followingLinks: true)).map { $0.identity.size > 0 } ?? false
         do throws(CatalogueError) { old = isThere ? try CatalogueFile.openForReading(Self.text(path)) : nil } catch {
@@ -41,8 +41,11 @@ package final class CatalogueRebuilding {
             return
         }
         do throws(CatalogueError) {
+            // What is asked of it before a rebuild, and what a rebuild takes from it.
             _ = try old?.totals()
             _ = try old?.hasMoves()
+            _ = try old?.knownPlaces()
+            _ = try old?.photos(after: 0, limit: 1)
             damage = nil
         } catch {
             guard error.code == .corrupt else { throw error }
@@ -60,6 +63,7 @@ package final class CatalogueRebuilding {
     /// Opens the new catalogue, which may be that of an interrupted run. It gets the old one's owner, group and mode,
     /// or else the directory's owner, since the daemon could not open one of root.
     package func begin(for library: BytePath) throws -> CatalogueFile {
+        try CatalogueFile.setAsideRestored(Self.text(path), now: Moment.now.wall)
         do {
             let catalogue = try open()
             if try catalogue.libraries().allSatisfy({ $0 == library }) {
@@ -94,14 +98,6 @@ package final class CatalogueRebuilding {
     package func keepMoved(in catalogue: CatalogueFile) throws(CatalogueError) -> CatalogueError? {
         let loss = try old.flatMap { old throws(CatalogueError) in try catalogue.keepMoved(of: old) }
         return damage ?? loss
-    }
-
-    /// Records in the new catalogue, after the library's photos and those in buckets, the photos whose files have other bytes
-    /// than the old one has recorded: without that, nobody would know any more that they are damaged.
-    package func keepDamaged(
-        _ photos: [PhotoRecord], in catalogue: CatalogueFile, now: FileTime
-    ) throws(CatalogueError) {
-        try catalogue.keepDamaged(photos.map { ($0, "\(PhotoDamage.notFiled)") }, at: now)
     }
 
     /// Closes and deletes the new catalogue; the old one stays.

@@ -161,9 +161,15 @@ extension EndToEnd {
             daemon = try await house.start(reporting: ["the next start sets it aside"])
             #expect(try await daemon.ending() == .status(74))
             unlink(places[3])
+            var whole = try Data(contentsOf: URL(filePath: places[2]))
+            let kept = whole
+            whole[whole.count / 2] ^= 1
+            try overwrite(places[2], with: whole)
             daemon = try await house.start(reporting: [
-                "3.jpg is missing; it stays recorded", "the catalogue is made anew: 4 photos", "PI-407",
+                "3.jpg is missing; it stays recorded", "2.jpg is not what was filed",
+                "the catalogue is made anew: 3 photos", "PI-407",
             ])
+            try overwrite(places[2], with: kept)
             #expect(try await house.askByState("search", "harbour").output.contains("1.jpg"))
             try write(try Photos.unique(3), to: places[3])
             try await daemon.line(holding: "PI-407 is over")

@@ -336,7 +336,10 @@ actor LibraryAuditor: DaemonPart {
         let quarantined = try restoring.run { [log] path, reason in
             log.logger.warning("\(path.escaped) is quarantined, and not in the new catalogue: \(reason), continuing")
         }
-        let summary = try LibraryAdoption(of: tree, into: catalogue, work: work).run { _ in
+        let old = try catalogue.setAsidePath().flatMap { try? CatalogueFile.openForReading($0) }
+        defer { old?.close() }
+        let former = old.map { FormerCatalogue($0, of: library, at: tree.root) }
+        let summary = try LibraryAdoption(of: tree, into: catalogue, former: former, work: work).run { _ in
         } report: { [log] finding in
             switch finding {
             case .unreadable(let path, let reason):
@@ -344,7 +347,9 @@ actor LibraryAuditor: DaemonPart {
             case .sidecar(let path, let reason): log.logger.warning("\(path.escaped): \(reason), continuing")
             case .noPhoto(let path):
                 log.logger.warning("\(path.escaped) is not in the new catalogue: no photo by its content, continuing")
-            case .adopted, .moved, .sameContent, .differs, .replaced: break
+            case .differs(let path):
+                log.logger.warning("\(path.escaped) is not what was filed; it counts as damaged, continuing")
+            case .adopted, .moved, .sameContent, .replaced: break
             }
         }
         // Another directory may have come in its place meanwhile, whose photos are not recorded.
@@ -363,7 +368,7 @@ actor LibraryAuditor: DaemonPart {
                 "the damaged catalogue cannot be read, or not whole; photos in a bucket that it alone knew are not recorded: \(loss), continuing"
             )
         }
-        try keepOfSetAside(library, tree)
+        if let former { try keep(former, summary.damaged, beneath: tree.root) }
         try catalogue.endRebuilding()
         let recorded = HumanText.count(summary.adopted, "photo", "photos")
         let sidecars = HumanText.count(summary.restored, "sidecar", "sidecars")
@@ -375,18 +380,20 @@ actor LibraryAuditor: DaemonPart {
             """)
     }
 
-    /// Keeps what the damaged catalogue knows of photos that were not found, and titles and keywords, as far as it can be read.
-    private func keepOfSetAside(_ library: BytePath, _ tree: LibraryTree) throws {
-        guard let path = catalogue.setAside?.path, let old = try? CatalogueFile.openForReading(path) else { return }
-        let former = FormerCatalogue(old, of: library, at: tree.root)
-        try former.keepMissing(in: catalogue, beneath: tree.root, at: Moment.now.wall) { [log] path, isThere in
+    /// Keeps what the damaged catalogue knows of photos that are damaged or were not found, and titles and keywords, as far as it
+    /// can be read.
+    private func keep(
+        _ former: FormerCatalogue, _ damaged: [PhotoRecord], beneath root: borrowing OwnedDescriptor
+    ) throws(CatalogueError) {
+        try former.keepDamaged(damaged, in: catalogue, beneath: root, at: Moment.now.wall) { [log] path, isThere in
             let what = isThere ? "could not be read" : "is missing"
             log.logger.warning("\(path.escaped) \(what); it stays recorded, and counts as damaged, continuing")
         }
-        old.close()
         var failure = former.failure
-        do throws(CatalogueError) { _ = try catalogue.copyDescriptions(from: BytePath(path)) } catch {
-            failure = failure ?? error
+        if let path = try catalogue.setAsidePath() {
+            do throws(CatalogueError) { _ = try catalogue.copyDescriptions(from: BytePath(path)) } catch {
+                failure = failure ?? error
+            }
         }
         guard let failure else { return }
         log.logger.warning(

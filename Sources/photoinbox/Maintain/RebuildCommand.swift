@@ -75,7 +75,7 @@ struct RebuildCommand: DaemonCommand {
         let display = ProgressDisplay(json: output.json)
         let interruption = Interruption(announce: display.remark)
         do {
-            let rebuilding = try CatalogueRebuilding(catalogue, state: places.state)
+            let rebuilding = try CatalogueRebuilding(catalogue, state: places.state, isDry: isDry)
             let old = rebuilding.wholeOld
             let library = try SelectedLibrary.spelling(of: named, in: old)
             try SelectedLibrary.require(library, of: old)
@@ -92,19 +92,25 @@ struct RebuildCommand: DaemonCommand {
             let former = rebuilding.old.map { FormerCatalogue($0, of: library, at: tree.root) }
             let adoption = LibraryAdoption(of: tree, into: catalogue, former: former, work: work(interruption))
             let summary = try run(adoption, display, interruption)
-            let loss = try rebuilding.keepMoved(in: catalogue)
-            if let loss {
+            let lossOfMoved = try rebuilding.keepMoved(in: catalogue)
+            if let loss = lossOfMoved {
                 display.clear()
                 printRemark(
                     "the old catalogue cannot be read, or not whole; photos in a bucket that it alone knew are not recorded: "
                         + printable("\(loss)"), asJSON: output.json)
             }
-            try rebuilding.keepDamaged(summary.damaged, in: catalogue, now: Moment.now.wall)
             var missing = 0
-            try former?.keepMissing(in: catalogue, beneath: tree.root, at: Moment.now.wall) { path, isThere in
+            try former?.keepDamaged(
+                summary.damaged, in: catalogue, beneath: tree.root, at: Moment.now.wall
+            ) { path, isThere in
                 missing += 1
                 let what = isThere ? "not read" : "missing"
                 display.remark("\(path.escaped): \(what); it stays recorded, and counts as damaged")
+            }
+            for (other, count) in (try? old?.photosByLibrary()) ?? [:]
+            where other.isAbsolute && ![library, former?.recorded].contains(other) {
+                let photos = HumanText.count(count, "photo", "photos")
+                display.remark("\(photos) of \(other.escaped) not recorded any more: the new catalogue has one library")
             }
             if let failure = former?.failure {
                 display.remark(
@@ -119,6 +125,7 @@ struct RebuildCommand: DaemonCommand {
             ).run()
             let now = try catalogue.totals().photos
             let isEmpty = rebuilding.old == nil && now == 0
+            let loss = lossOfMoved ?? former?.failure
             guard !(isEmpty || loss != nil) || mayReplace(by: now, in: library, isUnreadable: loss != nil, display)
             else {
                 try rebuilding.discard(catalogue)
@@ -130,7 +137,7 @@ struct RebuildCommand: DaemonCommand {
             Bookmark(in: places).remove()
             display.clear()
             try finish(summary, now, missing: missing, quarantined: quarantined, result)
-            if summary.unreadable + missing > 0 { throw CommandEnd(status: .someLeft) }
+            if summary.unreadable + missing > 0 || former?.failure != nil { throw CommandEnd(status: .someLeft) }
         } catch let error as FilingError where error.kind == .stopped {
             display.clear()
             printRemark("stopped; run it again to continue. The old catalogue is still in use", asJSON: output.json)
