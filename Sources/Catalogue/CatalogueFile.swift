@@ -71,7 +71,9 @@ package final class CatalogueFile: Sendable {
             try setAsideRestored(path, now: now)
             return catalogue
         } catch  where error.code == .corrupt {
-            try prepareRebuilding(path, of: freeName(path, as: "damaged", now: now), now: now)
+            if !isComplete(path + restored) {
+                try prepareRebuilding(path, of: freeName(path, as: "damaged", now: now), now: now)
+            }
             let aside = try moveAside(path, as: "damaged", now: now)
             removeDamageMark(of: path)
             _ = try finishRestoring(path)
@@ -79,6 +81,13 @@ package final class CatalogueFile: Sendable {
             _ = try? catalogue.keepMovedOfSetAside()
             return catalogue
         }
+    }
+
+    /// Whether there is a catalogue that is not to be rebuilt: a crash has left a copy, or a rebuilt one, before it got its name.
+    private static func isComplete(_ path: String) -> Bool {
+        guard let catalogue = try? openForReading(path) else { return false }
+        defer { catalogue.close() }
+        return (try? catalogue.isRebuilding()) == false
     }
 
     /// Makes the catalogue that is used once the damaged one has the name `aside`, also by the next start after a crash: it says

@@ -65,6 +65,23 @@ struct OpenFileTests {
         #expect(access("\(place.path).restored", F_OK) != 0)
     }
 
+    @Test(
+        "A complete copy that a crash left beside a damaged catalogue is used instead of it", arguments: [true, false])
+    func damagedBesideCopy(isComplete: Bool) throws {
+        let place = try Place()
+        let copy = try CatalogueFile.openForWriting("\(place.path).restored", now: noon, isLost: !isComplete)
+        try copy.file(1)
+        try copy.closeWhole()
+        try Data(repeating: 7, count: 10_000).write(to: URL(filePath: place.path))
+        let again = try CatalogueFile.openForWriting(place.path, now: noon, isLost: true)
+        let aside = try #require(again.setAside?.path)
+        #expect(try Data(contentsOf: URL(filePath: aside)).count == 10_000)
+        // One that was only begun knows nothing, and another name of what it is made anew from.
+        #expect(try again.totals().photos == (isComplete ? 1 : 0))
+        #expect(try again.isRebuilding() == !isComplete)
+        #expect(try again.setAsidePath() == (isComplete ? nil : aside))
+    }
+
     @Test("A missing catalogue is rebuilt only if there was one before", arguments: [false, true])
     func missing(wasThere: Bool) throws {
         let place = try Place()
