@@ -79,7 +79,7 @@ public final class PostgresServer: Sendable {
             # It is begun again whenever it ends.
             while [ ! -e over ]; do
                 $as "$2/postgres" -D data -k "$1" -c listen_addresses= -c fsync=off -c synchronous_standby_names=nowhere \
-                    -c synchronous_commit=local -c max_connections=50 >>log 2>&1 </dev/null || true
+                    -c synchronous_commit=local -c max_connections=300 >>log 2>&1 </dev/null || true
             done &
             loop=$!; cat >/dev/null; touch over
             while kill -0 $loop 2>&-; do kill -QUIT $(head -n 1 data/postmaster.pid) 2>&- || true; sleep 0.1; done
