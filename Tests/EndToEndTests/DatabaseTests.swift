@@ -231,14 +231,18 @@ extension EndToEnd {
             try await daemon.stop()
         }
 
+        private func expectCheck(of house: House, _ status: Int32, _ parts: [String]) async throws {
+            let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
+            try await check.lines(holding: parts)
+            #expect(try await check.ending() == .status(status), "\(check.lines)")
+        }
+
         @Test("A connection with a password is refused, and --check reports a server that is away, or that refuses")
         func mistakes() async throws {
             let place = try DatabaseHouse()
             let house = place.house
             func check(_ status: Int32, _ parts: String...) async throws {
-                let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
-                try await check.lines(holding: parts)
-                #expect(try await check.ending() == .status(status), "\(check.lines)")
+                try await expectCheck(of: house, status, parts)
             }
             // The server of the tests writes nothing durably.
             try await check(0, "ms away; no schema photoinbox yet", "fsync is off on the server", "configuration OK")
@@ -289,9 +293,7 @@ extension EndToEnd {
             let place = try DatabaseHouse()
             let house = place.house
             func check(_ status: Int32, _ parts: String...) async throws {
-                let check = try house.launch(["--check", "--config", house.path("photoinbox.toml")])
-                try await check.lines(holding: parts)
-                #expect(try await check.ending() == .status(status), "\(check.lines)")
+                try await expectCheck(of: house, status, parts)
             }
             let daemon = try await place.start()
             try house.drop(try Photos.unique(0), as: "a.jpg")

@@ -110,7 +110,7 @@ struct RebuildCommand: DaemonCommand {
             for (other, count) in (try? old?.photosByLibrary()) ?? [:]
             where other.isAbsolute && ![library, former?.recorded].contains(other) {
                 let photos = HumanText.count(count, "photo", "photos")
-                display.remark("\(photos) of \(other.escaped) not recorded any more: the new catalogue has one library")
+                display.remark("\(other.escaped): \(photos) will not be recorded: a new catalogue has one library")
             }
             if let failure = former?.failure {
                 display.remark(
